@@ -615,8 +615,13 @@ KW_CLIENT_API void kw_applied_policy_free(kw_applied_policy *applied);
  * of kw_policy_version. */
 KW_CLIENT_API GPtrArray *kw_client_policy_history(kw_client *client, gint64 before, gint32 limit,
                                                   GError **error);
-/* One version with its text; 0: the current one. */
+/* One version with its text, as it was applied; 0: the current one. */
 KW_CLIENT_API kw_policy_version *kw_client_policy_version(kw_client *client, gint64 version, GError **error);
+/* The same with the layouts, store tables and orders of writes that the tables have at present: the text is
+ * also right in a policy file, and for a catalog that was lost. INVALID if they cannot be written into the
+ * text. */
+KW_CLIENT_API kw_policy_version *kw_client_policy_in_effect(kw_client *client, gint64 version,
+                                                            GError **error);
 KW_CLIENT_API void kw_policy_version_free(kw_policy_version *version);
 
 /* --- changes of tables ---------------------------------------------------------------------------- */

@@ -880,8 +880,12 @@ service Admin {
   /** Returns at most `limit` (1 to 1,000; absent: 100) versions with a number less than `before` (absent or 0: all),
    *  the newest one first, without their texts. */
   list<PolicyVersion> policyHistory(1: i64 before, 2: i32 limit) throws (1: KeywayError failure),
-  /** Returns one version with its text; 0 or absent: the current one. */
+  /** Returns one version with its text, as it was applied; 0 or absent: the current one. */
   PolicyVersion policyVersion(1: i64 version) throws (1: KeywayError failure),
+  /** The same, but the text names the layouts and store tables that the paths have at present, even after changes of key
+   *  rules, and the orders of writes: it is also right in a policy file, and with another catalog. A comment at its
+   *  beginning names the tables with a change under way. Fails with INVALID if this cannot be written into the text. */
+  PolicyVersion policyInEffect(1: i64 version) throws (1: KeywayError failure),
   /** Returns the changes (of key rules, paths or atomics) that are under way in a table; absent or empty: in all
    *  tables. */
   list<ChangeStatus> changes(1: string table) throws (1: KeywayError failure),

@@ -42,6 +42,19 @@ output_policy(const kw_cli *cli, const kw_policy_info *policy)
     return kw_output_end(output, NULL);
 }
 
+/* Replaces the text that was applied by the one with the settings in effect. */
+static bool
+take_text_in_effect(kw_cli *cli, kw_policy_info *policy, GError **error)
+{
+    g_autoptr(kw_policy_version) version = kw_client_policy_in_effect(cli->client, policy->version, error);
+
+    if (version == NULL)
+        return false;
+    g_free(policy->text);
+    policy->text = g_steal_pointer(&version->text);
+    return true;
+}
+
 static int
 print_policy(kw_cli *cli, bool layouts)
 {
@@ -56,6 +69,8 @@ print_policy(kw_cli *cli, bool layouts)
         return kw_cli_fail(error, "policy");
     if (layouts)
         return kw_output_paths(cli, policy->tables, G_MAXUINT8) ? KW_EXIT_OK : KW_EXIT_FAILED;
+    if (policy->version > 0 && !take_text_in_effect(cli, policy, &error))
+        return kw_cli_fail(error, "policy");
     return output_policy(cli, policy) ? KW_EXIT_OK : KW_EXIT_FAILED;
 }
 
@@ -143,18 +158,26 @@ run_show(kw_cli *cli, int argc, char **argv)
 {
     g_autoptr(kw_policy_version) version = NULL;
     GError *error = NULL;
+    gboolean as_applied = FALSE;
     gint64 number = 0;
     int code;
+    const GOptionEntry entries[] = {
+        {"as-applied", 0, 0, G_OPTION_ARG_NONE, &as_applied,
+         "Print the text as it was applied, without the layouts and store tables in effect", NULL},
+        G_OPTION_ENTRY_NULL};
 
-    if (!kw_cli_parse(cli, "policy show", "[VERSION]",
-                      "Prints the text of a version that the catalog keeps [the current one].", NULL, NULL, 0,
-                      1, &argc, &argv, &code))
+    if (!kw_cli_parse(
+            cli, "policy show", "[VERSION]",
+            "Prints the text of a version that the catalog keeps [the current one], with the layouts, "
+            "store tables and orders of writes in effect.",
+            entries, NULL, 0, 1, &argc, &argv, &code))
         return code;
     if (argc > 1 && !kw_policy_version_parse(argv[1], &number))
         return kw_cli_usage("\"%s\" is not a version: write its number", argv[1]);
     if (kw_cli_connect(cli, &code) == NULL)
         return code;
-    version = kw_client_policy_version(cli->client, number, &error);
+    version = as_applied ? kw_client_policy_version(cli->client, number, &error)
+                         : kw_client_policy_in_effect(cli->client, number, &error);
     if (version == NULL)
         return kw_cli_fail(error, "policy show");
     return output_version(cli, version) ? KW_EXIT_OK : KW_EXIT_FAILED;

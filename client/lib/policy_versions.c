@@ -126,3 +126,17 @@ kw_client_policy_version(kw_client *client, gint64 version, GError **error)
                                             &exchange.thrown, &exchange.failure);
     return kw_exchange_end(&exchange, ok, KW_READS, error) ? version_item(found) : NULL;
 }
+
+kw_policy_version *
+kw_client_policy_in_effect(kw_client *client, gint64 version, GError **error)
+{
+    g_autoptr(GObject) found = g_object_new(KEYWAY_TYPE_POLICY_VERSION, NULL);
+    kw_exchange exchange;
+    bool ok;
+
+    if (!kw_exchange_begin(&exchange, client, "policyInEffect", KW_RESULT_STRUCT, 0, error))
+        return NULL;
+    ok = keyway_admin_client_policy_in_effect(exchange.admin, (KeywayPolicyVersion **)&found, version,
+                                              &exchange.thrown, &exchange.failure);
+    return kw_exchange_end(&exchange, ok, KW_READS, error) ? version_item(found) : NULL;
+}

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 
 #include <glib.h>
+#include <string.h>
 
 /* The path in the text of the policy; NULL: the text does not have it. */
 static const kw_model_path *
@@ -83,6 +84,16 @@ next_layout(const kw_change_proposal *proposal, const kw_path *path, uint32_t gi
     return highest + 1;
 }
 
+/* Leaves out the ending that an earlier change gave to the name. */
+static const char *
+without_layout(kw_placed_rule given, kw_arena *arena)
+{
+    const char *ending = kw_arena_printf(arena, "_L%u", given.layout);
+    size_t size = strlen(given.store_table), cut = strlen(ending);
+    bool ends = g_str_has_suffix(given.store_table, ending) && size > cut;
+    return ends ? kw_arena_text(arena, kw_bytes_of(given.store_table, size - cut)) : given.store_table;
+}
+
 static kw_placed_rule
 place(const kw_change_proposal *proposal, const kw_path *path, kw_placed_rule given,
       const kw_placement_facts *old, kw_arena *arena)
@@ -93,7 +104,7 @@ place(const kw_change_proposal *proposal, const kw_path *path, kw_placed_rule gi
     if (moves)
         return placed;
     placed.layout = next_layout(proposal, path, given.layout);
-    placed.store_table = kw_arena_printf(arena, "%s_L%u", given.store_table, placed.layout);
+    placed.store_table = kw_arena_printf(arena, "%s_L%u", without_layout(given, arena), placed.layout);
     return placed;
 }
 

@@ -237,6 +237,7 @@ static const kw_method methods[KW_API_METHOD_COUNT] = {
     [KW_API_Admin_policyHistory] = {kw_serve_policy_history, INSPECTS,
                                     .smaller = "request fewer versions at once"},
     [KW_API_Admin_policyVersion] = {kw_serve_policy_version, INSPECTS, LARGER_FRAMES},
+    [KW_API_Admin_policyInEffect] = {kw_serve_policy_in_effect, INSPECTS, LARGER_FRAMES},
     [KW_API_Admin_changes] = {kw_serve_changes, INSPECTS, .subject = subject_of_changes,
                               .smaller = "request one table at a time"},
     [KW_API_Admin_orderChange] = {kw_serve_order_change, MANAGES, .subject = subject_of_orderChange,

@@ -69,6 +69,7 @@ void kw_serve_reload(kw_exchange *exchange);
 void kw_serve_policy_apply(kw_exchange *exchange);
 void kw_serve_policy_history(kw_exchange *exchange);
 void kw_serve_policy_version(kw_exchange *exchange);
+void kw_serve_policy_in_effect(kw_exchange *exchange);
 void kw_serve_changes(kw_exchange *exchange);
 void kw_serve_order_change(kw_exchange *exchange);
 void kw_serve_change_diff(kw_exchange *exchange);

@@ -1,10 +1,12 @@
-/* policyApply, policyHistory and policyVersion: the versions of a policy that the catalog keeps.
+/* policyApply, policyHistory, policyVersion and policyInEffect: the versions of a policy that the catalog
+ * keeps.
  *
  *   policyApply: a worker thread compiles the text --> the gateway applies it (service.h) --> the reply
  */
 #include "service/candidate.h"
 
 #include "base/utf8.h"
+#include "service/in_effect.h"
 #include "service/methods.h"
 #include "service/offload.h"
 
@@ -139,7 +141,7 @@ kw_serve_policy_apply(kw_exchange *exchange)
     kw_offload_start(&self->offload, exchange, compile, on_compiled);
 }
 
-/* --- policyHistory, policyVersion ------------------------------------------------------------------ */
+/* --- policyHistory, policyVersion, policyInEffect --------------------------------------------------- */
 
 static kw_api_PolicyVersion
 version_out(const kw_stored_version *version)
@@ -186,6 +188,49 @@ kw_serve_policy_history(kw_exchange *exchange)
     settings->history(settings->user, before, (size_t)limit, exchange->call.loop, reply_history, exchange);
 }
 
+/* A version whose text gets the settings in effect. */
+typedef struct settling {
+    kw_offload offload;
+    kw_api_PolicyVersion version;
+    char *text;
+} settling;
+
+static bool
+settle(kw_offload *offload)
+{
+    settling *self = (settling *)offload;
+    self->text = kw_in_effect_text(offload->exchange->call.policy, self->version.text, &offload->effort,
+                                   &offload->error);
+    return self->text != NULL;
+}
+
+static void
+on_settled(kw_offload *offload, const kw_error *error)
+{
+    settling *self = (settling *)offload;
+    kw_api_Admin_policyInEffect_result result = {.has_success = true, .success = &self->version};
+    if (!error)
+        self->version.text = kw_bytes_of_text(self->text);
+    if (error)
+        kw_exchange_fail(offload->exchange, error);
+    else
+        kw_exchange_reply(offload->exchange, &result);
+    g_free(self->text);
+    g_free(self);
+}
+
+static void
+start_settling(kw_exchange *exchange, const kw_api_PolicyVersion *version)
+{
+    kw_arena *arena = exchange->call.arena;
+    settling *self = g_new0(settling, 1);
+    self->version = *version;
+    self->version.author = kw_arena_copy(arena, version->author);
+    self->version.reason = kw_arena_copy(arena, version->reason);
+    self->version.text = kw_arena_copy(arena, version->text);
+    kw_offload_start(&self->offload, exchange, settle, on_settled);
+}
+
 static void
 reply_version(void *user, const kw_stored_version *versions, size_t count, const kw_error *error)
 {
@@ -200,17 +245,46 @@ reply_version(void *user, const kw_stored_version *versions, size_t count, const
                       &(kw_api_Admin_policyVersion_result){.has_success = true, .success = &version});
 }
 
-void
-kw_serve_policy_version(kw_exchange *exchange)
+static void
+reply_in_effect(void *user, const kw_stored_version *versions, size_t count, const kw_error *error)
 {
-    const kw_api_Admin_policyVersion_args *args = exchange->args;
+    kw_exchange *exchange = user;
+    if (error) {
+        kw_exchange_fail(exchange, error);
+        return;
+    }
+    g_assert(count == 1);
+    kw_api_PolicyVersion version = version_out(versions);
+    if (kw_in_effect_differs(exchange->call.policy))
+        start_settling(exchange, &version);
+    else
+        kw_exchange_reply(exchange,
+                          &(kw_api_Admin_policyInEffect_result){.has_success = true, .success = &version});
+}
+
+static void
+read_version(kw_exchange *exchange, int64_t number, kw_versions_done done)
+{
     const kw_service_settings *settings = &exchange->worker->service->settings;
-    int64_t number = args->has_version ? args->version : 0;
     kw_error error;
     if (number < 0 || number == INT64_MAX) {
         kw_error_set(&error, KW_INVALID, "version must be 0 or more");
         kw_exchange_fail(exchange, &error);
         return;
     }
-    settings->version(settings->user, number, exchange->call.loop, reply_version, exchange);
+    settings->version(settings->user, number, exchange->call.loop, done, exchange);
+}
+
+void
+kw_serve_policy_version(kw_exchange *exchange)
+{
+    const kw_api_Admin_policyVersion_args *args = exchange->args;
+    read_version(exchange, args->has_version ? args->version : 0, reply_version);
+}
+
+void
+kw_serve_policy_in_effect(kw_exchange *exchange)
+{
+    const kw_api_Admin_policyInEffect_args *args = exchange->args;
+    read_version(exchange, args->has_version ? args->version : 0, reply_in_effect);
 }

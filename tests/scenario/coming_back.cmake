@@ -1,0 +1,4 @@
+# The ways back after key rules were changed: to policy files, and from a lost catalog.
+kw_integration_test(coming_back.sim coming_back.py ARGS sim
+  ENVIRONMENT "KEYWAY=$<TARGET_FILE:keyway>" "KW_HBASE_SIM=$<TARGET_FILE:hbase_sim>")
+kw_integration_test_on_both_stores(coming_back coming_back.py ENVIRONMENT "KEYWAY=$<TARGET_FILE:keyway>")
