@@ -144,8 +144,10 @@ static const kw_setting limits_settings[] = {
      .least = 4 * KIB,
      .most = GIB,
      .fallback = "16MiB",
-     .about = "Maximum size of a request, of a reply, and of the map entries in one returned record. A "
-              "larger request closes its connection."},
+     .about = "Maximum size of a request, of a reply, of a record that a scan reads, and of the map entries "
+              "in one "
+              "returned record. A larger request closes its connection. A page ends before a larger record, "
+              "and the next page fails with LIMIT and names it; a query for fewer columns can read it."},
     {.name = "in_flight",
      .kind = KW_KIND_INT,
      .offset = offsetof(kw_model_limits, in_flight),

@@ -11,6 +11,7 @@
 #include "base/shortage.h"
 #include "base/stall.h"
 #include "gather/bounds.h"
+#include "store/check.h"
 #include "store/class.h"
 
 #include <glib.h>
@@ -93,6 +94,7 @@ kw_gather_free(kw_gather *gather)
     kw_timer_free(gather->timer);
     kw_page_clear(&gather->page);
     g_free(gather->error);
+    g_free(gather->later_error);
     gather->freed = true;
     if (!gather->posted)
         g_free(gather);
@@ -151,6 +153,17 @@ keep_row(kw_gather *gather, kw_row *row)
         kw_page_add(&gather->page, row);
 }
 
+static bool
+fail_large(kw_gather *gather, uint32_t range, const kw_row *row)
+{
+    kw_error error;
+    kw_error_set(&error, KW_LIMIT, "table %s: row %s is too large to be read; request fewer columns",
+                 kw_show(gather->spec.plan->ranges[range].placement->store_table).text,
+                 kw_show(row->key).text);
+    kw_gather_fail(gather, &error);
+    return false;
+}
+
 /* Decides whether to keep a row. Drops it if the range requires another key size; otherwise calls
  * spec.accept. False after an error. */
 static bool
@@ -159,6 +172,8 @@ consider(kw_gather *gather, uint32_t range, kw_row *row, kw_acceptance *ret_acce
     uint32_t row_size = gather->flow.drops_rows ? gather->spec.plan->ranges[range].row_size : 0;
     bool fits = row_size == 0 || row->key.size == row_size;
     *ret_accepted = fits ? KW_ROW_ACCEPTED : KW_ROW_DROPPED;
+    if (fits && !gather->spec.accept && row->omitted)
+        return fail_large(gather, range, row);
     if (!fits || !gather->spec.accept)
         return true;
     kw_error error;
@@ -316,6 +331,14 @@ forgive_timeout(kw_gather *gather)
         kw_page_pass_group(&gather->page, gather->spec.plan, (uint32_t)gather->groups->number);
 }
 
+/* A row that the store cannot return ends the page; the next page reports it. */
+static void
+postpone_limit(kw_gather *gather)
+{
+    if (gather->error && gather->error->code == KW_LIMIT && gather->flow.page_rows > 0)
+        gather->later_error = g_steal_pointer(&gather->error);
+}
+
 static kw_step
 fill(kw_gather *gather)
 {
@@ -385,8 +408,10 @@ kw_gather_continue(kw_gather *gather)
         watch_deadline(gather);
         return;
     }
-    if (step == KW_STEP_FAILED)
+    if (step == KW_STEP_FAILED) {
         forgive_timeout(gather);
+        postpone_limit(gather);
+    }
     gather->ended = step == KW_STEP_END ||
                     (step == KW_STEP_ROW && (kw_flow_limit_reached(&gather->flow) || known_end(gather)));
     finish(gather);
@@ -414,6 +439,8 @@ kw_gather_page(kw_gather *gather, uint32_t max_rows, size_t max_bytes, kw_deadli
     gather->deadline = deadline;
     gather->page_over = false;
     gather->finished_before = gather->finished_groups;
+    if (gather->later_error)
+        kw_gather_fail(gather, gather->later_error);
     gather->busy = true;
     gather->timed = false;
     gather->starting = true;

@@ -43,13 +43,14 @@ typedef struct kw_gather_spec {
     size_t buffer_bytes;     /* limit of read-ahead for all range scans together */
     uint64_t limit;          /* rows still wanted over all pages; 0: no limit */
     bool more_pages;         /* more pages will follow: read ahead across the end of a page */
-    size_t row_bytes;        /* a larger row is a LIMIT error; 0: no limit */
+    size_t row_bytes;        /* a larger row is omitted (see accept); 0: no limit */
     kw_account *account; /* the caller's; must outlive the gather. Memory is charged to it; pages fail when
                           * its client has disconnected or memory is used up */
     uint64_t call;       /* as in kw_get */
     /* Called once for every row, in order, and again for the same row after KW_ROW_NEXT_PAGE. Not called for
-     * rows whose keys do not have the size that their range requires. An error ends the page. NULL: accepts
-     * every row. */
+     * rows whose keys do not have the size that their range requires. A row larger than row_bytes has no
+     * cells and is marked as omitted: accept ends the page before it, or fails. An error ends the page. NULL:
+     * accepts every row, and a row larger than row_bytes is a LIMIT error. */
     bool (*accept)(void *user, kw_row *row, kw_acceptance *ret_accepted, kw_error *ret_error);
     void *accept_user;
     /* True if accept keeps no reference to the row. Then batches are freed as soon as they are read, and

@@ -76,7 +76,8 @@ struct kw_gather {
     uint64_t scanned;   /* rows that the store examined, not reported yet */
     uint32_t accepting; /* range of the row passed to accept */
     bool ended;
-    kw_error *error; /* error of the current page; the gather can then only be freed */
+    kw_error *error;       /* error of the current page; the gather can then only be freed */
+    kw_error *later_error; /* error of the next page, because the current one had rows */
 
     /* the call that waits for the page */
     bool busy;     /* a page is in progress */

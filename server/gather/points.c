@@ -237,16 +237,6 @@ end_batch(kw_points *points)
     kw_page_retire(&gather->page, gather->spec.plan, batch, points->kept);
 }
 
-static void
-fail_large(kw_points *points)
-{
-    kw_error error;
-    const kw_get *form = &points->form;
-    kw_error_set(&error, KW_LIMIT, "table %.*s: a row has more than %zu bytes; request fewer columns",
-                 (int)form->table.size, (const char *)form->table.data, form->max_bytes);
-    kw_gather_fail(points->gather, &error);
-}
-
 /* Offers the next row of the batch to the page. If the store has omitted the row because the batch reached
  * its size limit, drops the rest of the batch, so that the next read begins with this row. */
 static kw_step
@@ -256,16 +246,12 @@ take(kw_points *points)
     kw_row *row = &points->batch->rows[points->at];
     bool kept = false;
     kw_taken taken = KW_TAKE_DONE;
-    if (row->omitted == KW_OMITTED_TOO_LARGE) {
-        fail_large(points);
-        return KW_STEP_FAILED;
-    }
     if (row->omitted == KW_OMITTED_LIMIT_REACHED) {
         points->next = points->base + points->at;
         end_batch(points);
         return KW_STEP_ROW;
     }
-    if (row->cells_count > 0)
+    if (row->cells_count > 0 || row->omitted == KW_OMITTED_TOO_LARGE)
         taken = kw_gather_take(gather, points->order[points->base + points->at], row, &kept);
     if (taken != KW_TAKE_DONE)
         return taken == KW_TAKE_LATER ? KW_STEP_ROW : KW_STEP_FAILED;

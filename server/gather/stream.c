@@ -112,6 +112,7 @@ open_range_scan(kw_stream *stream)
                                                                     : (kw_patterns){.count = 0},
                                .keep_blocks_out_of_cache = whole,
                                .max_row_bytes = gather->spec.row_bytes,
+                               .omit_large_rows = true,
                                .account = gather->spec.account,
                                .call = gather->spec.call,
                                .filters_cells_only = gather->spec.filters_cells_only,

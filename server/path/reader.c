@@ -387,6 +387,24 @@ kw_reader_decode_cells(kw_reader *reader, const kw_row *row, const kw_record **r
     return decode_cells(reader, row, ret_error);
 }
 
+bool
+kw_reader_name_record(kw_reader *reader, const kw_placement *placement, kw_bytes row_key, kw_error *error)
+{
+    kw_error ignored;
+    g_autoptr(GString) identity = g_string_new(NULL);
+    clear_record(reader);
+    if (!kw_layout_decode(placement->layout, row_key, scratch_of(reader), &reader->record, &ignored))
+        return kw_reader_name_row(reader, row_key, error);
+    for (size_t i = 0; i < reader->table->fields_count; i++) {
+        char value[48];
+        kw_value_print(reader->record.values[i], value, sizeof value);
+        if (reader->table->fields[i].identity && reader->record.values[i].kind != KW_VALUE_NONE)
+            g_string_append_printf(identity, " %s=%s", reader->table->fields[i].name, value);
+    }
+    return kw_error_prefix(error, "table %s, path %s, record%s", reader->table->name, reader->path->name,
+                           identity->str);
+}
+
 kw_record
 kw_reader_borrow(kw_reader *reader)
 {

@@ -37,6 +37,11 @@ bool kw_reader_decode_cells(kw_reader *reader, const kw_row *row, const kw_recor
 /* Adds table, path and row to the error's text. Returns false. */
 bool kw_reader_name_row(const kw_reader *reader, kw_bytes row_key, kw_error *error);
 
+/* Adds table, path and the identity of the row's record to the error's text; table, path and row if the
+ * placement's rule cannot have made the key. Returns false. */
+bool kw_reader_name_record(kw_reader *reader, const kw_placement *placement, kw_bytes row_key,
+                           kw_error *error);
+
 /* Copies the record decoded last, with the fields to return, to the arena. */
 kw_record kw_reader_keep(kw_reader *reader, kw_arena *arena);
 

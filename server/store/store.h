@@ -356,9 +356,12 @@ typedef struct kw_range_scan_spec {
     bool with_removed;
     bool keep_blocks_out_of_cache; /* a long scan that must not evict other blocks */
     size_t max_row_bytes;          /* a larger row fails the fetch with LIMIT; 0: no limit */
-    kw_account *account;           /* as in kw_get; the scan holds a reference */
-    uint64_t call;                 /* as in kw_get */
-    const kw_ordering *ordering;   /* NULL: control cells are returned like other cells */
+    bool
+        omit_large_rows; /* a row above max_row_bytes does not fail the fetch: it is returned without cells,
+                          * as KW_OMITTED_TOO_LARGE. A store can still fail if it cannot read the row's key */
+    kw_account *account; /* as in kw_get; the scan holds a reference */
+    uint64_t call;       /* as in kw_get */
+    const kw_ordering *ordering; /* NULL: control cells are returned like other cells */
 } kw_range_scan_spec;
 
 /* Copies the spec. Sends nothing; the first fetch does. */

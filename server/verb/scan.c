@@ -71,16 +71,19 @@ kw_scan_free(kw_scan *scan)
 
 #define WAY_ON "; a query with skip_undecodable (keyway: --skip-undecodable) skips such rows and counts them"
 
-/* Handles a row whose key does not follow the path's rule, or whose values cannot be decoded. Drops it if its
- * columns show that it does not match the query. Otherwise skips it if the query allows that, or fails,
- * because an answer without the row could be incomplete. */
+/* Handles a row whose key does not follow the path's rule, or whose values cannot be decoded, or are too
+ * large (LIMIT): the page ends before such a row, and the next one fails. Drops it if its columns show that
+ * it does not match the query. Otherwise skips it if the query allows that, or fails, because an answer
+ * without the row could be incomplete. */
 static bool
 accept_undecodable(kw_scan *self, const kw_row *row, const kw_error *why, kw_acceptance *ret_accepted,
                    kw_error *ret_error)
 {
     const kw_record *record;
     kw_error ignored;
-    *ret_accepted = KW_ROW_DROPPED;
+    *ret_accepted = why->code == KW_LIMIT ? KW_ROW_NEXT_PAGE : KW_ROW_DROPPED;
+    if (why->code == KW_LIMIT && self->records->len > 0)
+        return true;
     if (self->plan->residual && kw_reader_decode_cells(self->reader, row, &record, &ignored) &&
         !kw_plan_matches(self->plan, record))
         return true;
@@ -111,19 +114,48 @@ max_records_bytes(kw_scan *self, size_t key_size)
 
 /* Accepts the row only if the page still fits into a reply. */
 static bool
-reserve_space(kw_scan *self, const kw_row *row, kw_acceptance *ret_accepted, kw_error *ret_error)
+reserve_space(kw_scan *self, const kw_placement *placement, const kw_row *row, kw_acceptance *ret_accepted,
+              kw_error *ret_error)
 {
     size_t bytes = kw_reader_reply_bytes(self->reader), all = self->reply_bytes + bytes;
     bool fits = all <= self->limits.frame_bytes / 4 || all <= max_records_bytes(self, row->key.size);
     *ret_accepted = fits ? KW_ROW_ACCEPTED : KW_ROW_NEXT_PAGE;
     if (fits)
         self->reply_bytes = all;
-    else if (self->records->len == 0)
-        return kw_error_set(ret_error, KW_LIMIT,
-                            "table %s: a record needs %zu bytes of a reply, which has space for %zu "
-                            "(limits.frame); request fewer columns",
-                            self->request.query.table->name, bytes, max_records_bytes(self, row->key.size));
+    else if (self->records->len == 0) {
+        kw_error_set(ret_error, KW_LIMIT,
+                     "it needs %zu bytes of a reply, which has space for %zu (limits.frame); request fewer "
+                     "columns, or increase the limit",
+                     bytes, max_records_bytes(self, row->key.size));
+        return kw_reader_name_record(self->reader, placement, row->key, ret_error);
+    }
     return true;
+}
+
+/* Maximum size in bytes of a row while it is read. The whole row can be read even if only some of its columns
+ * are returned, because a record without any of the chosen columns is returned, too. */
+static size_t
+max_row_bytes(const kw_scan *self)
+{
+    size_t frame = (size_t)kw_policy_model(self->call.policy)->limits.frame_bytes;
+    if (self->request.picks_count == 0)
+        return frame;
+    return MAX(frame, (size_t)MIN(kw_budget_left(self->call.account) / 2, WIDE_ROW_BYTES));
+}
+
+/* The page ends before a row that is too large to be read. The next page, which begins with it, fails. */
+static bool
+accept_large(kw_scan *self, const kw_placement *placement, const kw_row *row, kw_acceptance *ret_accepted,
+             kw_error *ret_error)
+{
+    *ret_accepted = KW_ROW_NEXT_PAGE;
+    if (self->records->len > 0)
+        return true;
+    kw_error_set(ret_error, KW_LIMIT,
+                 "it has more than %zu bytes (limits.frame), or so many cells that it needs more memory than "
+                 "one call can use (limits.memory); request fewer columns, or increase the limit",
+                 max_row_bytes(self));
+    return kw_reader_name_record(self->reader, placement, row->key, ret_error);
 }
 
 static bool
@@ -133,12 +165,14 @@ accept_row(void *user, kw_row *row, kw_acceptance *ret_accepted, kw_error *ret_e
     const kw_record *record;
     kw_error error;
     const kw_placement *placement = self->plan->ranges[kw_gather_range(self->gather)].placement;
+    if (row->omitted)
+        return accept_large(self, placement, row, ret_accepted, ret_error);
     if (!kw_reader_decode(self->reader, placement, row, &record, &error))
         return accept_undecodable(self, row, &error, ret_accepted, ret_error);
     *ret_accepted = KW_ROW_DROPPED;
     if (self->plan->residual && !kw_plan_matches_in(self->plan, kw_gather_range(self->gather), record))
         return true;
-    if (!reserve_space(self, row, ret_accepted, ret_error))
+    if (!reserve_space(self, placement, row, ret_accepted, ret_error))
         return false;
     if (*ret_accepted == KW_ROW_ACCEPTED) {
         kw_record kept = kw_reader_keep(self->reader, self->page_call->arena);
@@ -184,17 +218,6 @@ scan_new(const kw_call *call, const kw_scan_request *request)
     self->scratch = kw_arena_new_below(call->arena, KW_MEMORY_CALLS);
     self->planning = kw_arena_new_below(call->arena, KW_MEMORY_CALLS);
     return self;
-}
-
-/* Maximum size in bytes of a row while it is read. The whole row can be read even if only some of its columns
- * are returned, because a record without any of the chosen columns is returned, too. */
-static size_t
-max_row_bytes(const kw_scan *self)
-{
-    size_t frame = (size_t)kw_policy_model(self->call.policy)->limits.frame_bytes;
-    if (self->request.picks_count == 0)
-        return frame;
-    return MAX(frame, (size_t)MIN(kw_budget_left(self->call.account) / 2, WIDE_ROW_BYTES));
 }
 
 /* Gathers the rows of the current plan. */

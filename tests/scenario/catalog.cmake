@@ -11,3 +11,5 @@ kw_integration_test_on_both_stores(store_tables store_tables.py ENVIRONMENT "KEY
 kw_integration_test_on_both_stores(skip_undecodable skip_undecodable.py ENVIRONMENT "KEYWAY=$<TARGET_FILE:keyway>")
 # Every row of a table is read and judged.
 kw_integration_test_on_both_stores(verify verify.py ENVIRONMENT "KEYWAY=$<TARGET_FILE:keyway>")
+# Records that are larger than limits.frame.
+kw_integration_test_on_both_stores(large_records large_records.py ENVIRONMENT "KEYWAY=$<TARGET_FILE:keyway>")

@@ -228,14 +228,21 @@ read_row(embedded_scan *scan, kw_row *ret_row)
                                : kw_reader_forward(&scan->reader, ret_row);
 }
 
+/* Keeps only the key of a row that is too large. False if the scan does not allow that. */
 static bool
-fail_too_large(embedded_scan *scan, size_t most)
+omit_row(embedded_scan *scan, size_t most)
 {
-    return kw_error_set(
-        &scan->error, KW_LIMIT,
-        "table %s: a row has more than %zu bytes (limits.frame), or so many cells that it needs "
-        "more memory than one call can use (limits.memory); request fewer columns",
-        kw_show(scan->spec.table).text, most);
+    if (!scan->spec.omit_large_rows)
+        return kw_error_set(
+            &scan->error, KW_LIMIT,
+            "table %s: a row has more than %zu bytes (limits.frame), or so many cells that it needs "
+            "more memory than one call can use (limits.memory); request fewer columns",
+            kw_show(scan->spec.table).text, most);
+    kw_row row = {.key = kw_reader_row_key(&scan->reader, scan->rows->arena),
+                  .omitted = KW_OMITTED_TOO_LARGE};
+    scan->rows->bytes += row.key.size;
+    g_array_append_val(scan->found, row);
+    return true;
 }
 
 /* A filter does not see a row without cells. */
@@ -256,7 +263,7 @@ read_filtered_row(embedded_scan *scan)
     kw_row_filter_begin_row(&scan->row_filter, &scan->reader.version_filter);
     if (!read_row(scan, &row))
         return !scan->reader.version_filter.too_large ||
-               fail_too_large(scan, scan->reader.version_filter.max_bytes);
+               omit_row(scan, scan->reader.version_filter.max_bytes);
     if (scan->effort.over)
         return true;
     if (row.cells_count == 0) {
@@ -265,8 +272,10 @@ read_filtered_row(embedded_scan *scan)
     }
     switch (kw_row_filter_apply(&scan->row_filter, &row, scan->rows, &kept, &scan->error)) {
     case KW_FILTER_ROW_KEPT:
-        if (most > 0 && scan->rows->bytes - before > most)
-            return fail_too_large(scan, most);
+        if (most > 0 && scan->rows->bytes - before > most) {
+            scan->rows->bytes = before;
+            return omit_row(scan, most);
+        }
         g_array_append_val(scan->found, kept);
         return true;
     case KW_FILTER_ROW_DROPPED:
@@ -287,8 +296,7 @@ read_next_row(embedded_scan *scan)
         g_array_append_val(scan->found, row);
         scan->rows->bytes += scan->reader.version_filter.bytes;
     }
-    return !scan->reader.version_filter.too_large ||
-           fail_too_large(scan, scan->reader.version_filter.max_bytes);
+    return !scan->reader.version_filter.too_large || omit_row(scan, scan->reader.version_filter.max_bytes);
 }
 
 /* --- fetch ---------------------------------------------------------------------------------------- */

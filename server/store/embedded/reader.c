@@ -111,18 +111,24 @@ feed_row(kw_reader *reader, bool leave)
     }
 }
 
+kw_bytes
+kw_reader_row_key(const kw_reader *reader, kw_arena *arena)
+{
+    kw_bytes escaped = kw_key_row_escaped(kw_buffer_bytes(&reader->prefix));
+    size_t size = kw_key_unescaped_size(escaped);
+    uint8_t *key = kw_arena_alloc(arena, size);
+    kw_key_unescape(key, escaped);
+    return kw_bytes_of(key, size);
+}
+
 static bool
 end_row(kw_reader *reader, kw_row *ret_row)
 {
     kw_version_filter *version_filter = &reader->version_filter;
     if (!kw_version_filter_end_row(version_filter, ret_row))
         return false;
-    kw_bytes escaped = kw_key_row_escaped(kw_buffer_bytes(&reader->prefix));
-    size_t size = kw_key_unescaped_size(escaped);
-    uint8_t *key = kw_arena_alloc(version_filter->rows->arena, size);
-    kw_key_unescape(key, escaped);
-    ret_row->key = kw_bytes_of(key, size);
-    version_filter->bytes += size;
+    ret_row->key = kw_reader_row_key(reader, version_filter->rows->arena);
+    version_filter->bytes += ret_row->key.size;
     return true;
 }
 

@@ -32,6 +32,9 @@ kw_reader_row(const kw_reader *reader)
     return kw_buffer_bytes(&reader->prefix);
 }
 
+/* The row key of the last row, in the arena. */
+kw_bytes kw_reader_row_key(const kw_reader *reader, kw_arena *arena);
+
 /* Reads one row by its key. False if no cell of it is visible. The position of the iterator is undefined. */
 bool kw_reader_get(kw_reader *reader, kw_bytes row, kw_row *ret_row);
 

@@ -149,26 +149,33 @@ fetch_failed(kw_hbase_range_scan *scan, const kw_hbase_failure *failure)
     kw_error error;
     kw_hbase_explain_filter_failure(scan->spec.filter, failure, &error);
     if (failure->kind == KW_HBASE_REPLY_TOO_LARGE)
-        kw_error_set(&error, KW_LIMIT, "table %s: a row is larger than %zu bytes",
-                     kw_show(scan->spec.table).text, KW_HBASE_REPLY_MAX);
+        kw_error_set(&error, KW_LIMIT, "table %s: %s %s is larger than %zu bytes; request fewer columns",
+                     kw_show(scan->spec.table).text, scan->started ? "the row after" : "the first row of",
+                     kw_show(scan->started ? kw_buffer_bytes(&scan->last) : scan->spec.start).text,
+                     KW_HBASE_REPLY_MAX);
     return_error(scan, &error);
 }
 
-/* LIMIT if a row is larger than the caller's limit. */
+/* Keeps only the keys of rows that are larger than the caller's limit. LIMIT if the scan does not allow that.
+ */
 static bool
 check_rows(const kw_hbase_range_scan *scan, kw_error *ret_error)
 {
     size_t max = scan->spec.max_row_bytes;
     for (size_t i = 0; max > 0 && scan->rows->bytes > max && i < scan->rows->count; i++) {
-        const kw_row *row = &scan->rows->rows[i];
+        kw_row *row = &scan->rows->rows[i];
         size_t bytes = row->key.size;
         for (uint32_t cell = 0; cell < row->cells_count; cell++)
             bytes += row->cells[cell].qualifier.size + row->cells[cell].value.size;
-        if (bytes > max)
+        if (bytes <= max)
+            continue;
+        if (!scan->spec.omit_large_rows)
             return kw_error_set(
                 ret_error, KW_LIMIT,
                 "table %s: a row has more than %zu bytes (limits.frame); request fewer columns",
                 kw_show(scan->spec.table).text, max);
+        *row = (kw_row){.key = row->key, .omitted = KW_OMITTED_TOO_LARGE};
+        scan->rows->bytes -= bytes - row->key.size;
     }
     return true;
 }

@@ -329,7 +329,7 @@ drop_empty(kw_rows *rows)
 {
     size_t kept = 0;
     for (size_t i = 0; i < rows->count; i++)
-        if (rows->rows[i].cells_count)
+        if (rows->rows[i].cells_count || rows->rows[i].omitted)
             rows->rows[kept++] = rows->rows[i];
     rows->count = kept;
 }

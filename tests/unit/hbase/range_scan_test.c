@@ -490,6 +490,36 @@ test_too_large(void)
     fixture_stop(&on);
 }
 
+/* A scan that allows it gets the keys of the rows above its limit, in their order. */
+static void
+test_large_rows_omitted(void)
+{
+    fixture on;
+    start(&on, 1);
+    g_autofree char *large = g_strnfill(5000, 'x');
+    thrift2_fake_set_row(on.fakes[0], "k007", large);
+    kw_range_scan_spec spec = {.table = KW_BYTES_LITERAL("t"), .max_row_bytes = 4000};
+    for (int omit = 0; omit < 2; omit++) {
+        spec.omit_large_rows = omit;
+        kw_range_scan *scan = kw_store_handle_open_range_scan(on.bed.handle, &spec);
+        answer got = bed_fetch(&on.bed, scan, 20, 1 << 20, true, 60000);
+        if (!omit) {
+            g_assert_cmpint(got.error.code, ==, KW_LIMIT);
+        } else {
+            g_assert_cmpuint(got.rows->count, ==, 20);
+            g_assert_cmpuint(got.rows->bytes, <, 4000);
+            for (size_t i = 0; i < 20; i++) {
+                const kw_row *row = &got.rows->rows[i];
+                g_assert_cmpint(row->omitted, ==, i == 7 ? KW_OMITTED_TOO_LARGE : KW_OMITTED_NOT);
+                g_assert_cmpuint(row->cells_count, ==, i == 7 ? 0 : 1);
+            }
+        }
+        answer_clear(&got);
+        kw_range_scan_close(scan);
+    }
+    fixture_stop(&on);
+}
+
 static void
 test_unknown_table(void)
 {
@@ -561,6 +591,7 @@ main(int argc, char **argv)
     g_test_add_func("/hbase/range-scan/timeout", test_timeout);
     g_test_add_func("/hbase/range-scan/handle-closes-scanners", test_handle_closes_scanners);
     g_test_add_func("/hbase/range-scan/too-large", test_too_large);
+    g_test_add_func("/hbase/range-scan/large-rows-omitted", test_large_rows_omitted);
     g_test_add_func("/hbase/range-scan/unknown-table", test_unknown_table);
     g_test_add_func("/hbase/range-scan/many-range-scans", test_many_range_scans);
     return g_test_run();
