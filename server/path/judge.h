@@ -30,6 +30,10 @@ typedef struct kw_row_verdict {
 void kw_row_judge(const kw_placement *placement, const kw_row *row, kw_arena *arena, uint64_t *undecodable,
                   kw_row_verdict *ret_verdict);
 
+/* False if a field of the key is -0.0. Keyway writes 0.0 instead, so gets and conditions do not find a row
+ * that another program, or an earlier version, has written with such a key. */
+bool kw_row_key_has_no_negative_zero(const kw_table *table, const kw_record *key, kw_error *ret_error);
+
 /* True if the policy allows the values of the key's fields. Otherwise no call can name the record. */
 bool kw_row_key_is_allowed(const kw_placement *placement, const kw_record *key, size_t *ret_field,
                            kw_error *ret_error);

@@ -8,6 +8,7 @@
 #include "verb/scrub.h"
 
 #include "base/guard.h"
+#include "path/judge.h"
 #include "path/reader.h"
 #include "verb/first_key.h"
 #include "verb/row_keys.h"
@@ -274,6 +275,8 @@ read_records(scrub *self)
             continue;
         }
         self->records[self->records_count] = kw_reader_keep(reader, arena);
+        if (!self->sides.exact && !kw_row_key_has_no_negative_zero(self->table, decoded, &error))
+            kw_scrub_note_foreign(&self->job, scanned_side(self), row->key, &error);
         self->scanned_at[self->records_count++] = i;
     }
 }

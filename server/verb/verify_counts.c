@@ -181,8 +181,14 @@ kw_verify_counts_add(kw_verify_counts *self, const kw_row *row, bool large)
 {
     kw_verify_result *to = &self->result;
     kw_row_verdict found;
+    kw_error error;
     kw_arena_reset(self->scratch);
     kw_row_judge(self->placement, row, self->scratch, self->fields, &found);
+    if (found.fit == KW_ROW_FITS &&
+        !kw_row_key_has_no_negative_zero(self->placement->path->table, &found.key, &error)) {
+        found.fit = KW_ROW_FOREIGN;
+        found.why = error.text;
+    }
     to->rows++;
     to->foreign += found.fit == KW_ROW_FOREIGN;
     to->undecodable += found.fit == KW_ROW_UNDECODABLE;

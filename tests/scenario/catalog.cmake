@@ -13,3 +13,5 @@ kw_integration_test_on_both_stores(skip_undecodable skip_undecodable.py ENVIRONM
 kw_integration_test_on_both_stores(verify verify.py ENVIRONMENT "KEYWAY=$<TARGET_FILE:keyway>")
 # Records that are larger than limits.frame.
 kw_integration_test_on_both_stores(large_records large_records.py ENVIRONMENT "KEYWAY=$<TARGET_FILE:keyway>")
+# Rows under -0.0.
+kw_integration_test(negative_zero negative_zero.py ENVIRONMENT "KEYWAY=$<TARGET_FILE:keyway>")
