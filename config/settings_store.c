@@ -185,7 +185,7 @@ static const kw_setting store_settings[] = {
      .fallback = "1s",
      .only = HBASE,
      .about = "How long a server is not used after a failure. The time doubles with each further failure, up "
-              "to 30s."},
+              "to 30s. While no server can be reached, every server is tried once a second."},
     {.name = "batch",
      .kind = KW_KIND_SIZE,
      .offset = offsetof(kw_draft, model.store.hbase.batch_bytes),

@@ -39,6 +39,7 @@ struct kw_catalog {
     kw_plausible clock;       /* which timestamps of own leases are trusted as the store's time */
     kw_timer *timer;
     bool renewing;
+    bool renewal_failed;                /* the last renewal; it was logged */
     bool keeps_registration;            /* the registration is not removed at the close */
     unsigned removals;                  /* removals of registrations in flight */
     struct kw_catalog_putting *putting; /* see put.c */

@@ -335,9 +335,13 @@ renewed(void *user, const kw_error *error)
     catalog->renewing = false;
     if (!catalog->stored)
         return; /* withdrawn, or lost */
-    if (error)
-        kw_log(KW_LOG_WARN, "catalog", "lease not renewed",
+    if (error && !catalog->renewal_failed)
+        kw_log(KW_LOG_WARN, "catalog", "lease not renewed; the gateway tries until it succeeds",
                KW_LOG_FACT("gateway", catalog->settings.gateway_id), KW_LOG_FACT("reason", error->text));
+    else if (!error && catalog->renewal_failed)
+        kw_log(KW_LOG_INFO, "catalog", "lease renewed again",
+               KW_LOG_FACT("gateway", catalog->settings.gateway_id));
+    catalog->renewal_failed = !!error;
     bool changed = catalog->stored_revision != catalog->revision; /* since the put was sent */
     kw_timer_start_ms(catalog->timer, error ? RENEW_AGAIN_MS : changed ? 0 : RENEW_MS);
 }

@@ -42,9 +42,12 @@ kw_exchange_is_fenced(const kw_exchange *exchange, kw_error *ret_error)
         return false;
     if (kw_fence_is_open(fence) && exchange->era == kw_fence_era(fence))
         return false;
-    kw_error_set(
-        ret_error, KW_UNAVAILABLE,
-        "this gateway's lease in the catalog has expired; it will serve again when the lease is renewed");
+    bool reachable = kw_store_ready(exchange->worker->service->settings.store, ret_error);
+    kw_error_set(ret_error, KW_UNAVAILABLE,
+                 reachable
+                     ? "this gateway's lease in the catalog has expired; it will serve again when the lease "
+                       "is renewed"
+                     : "the store cannot be reached; the gateway will serve again when it can");
     ret_error->retry_after_ms = FENCED_RETRY_MS;
     return true;
 }

@@ -318,6 +318,14 @@ allocate_input(uv_handle_t *handle, size_t suggested, uv_buf_t *ret_space)
     ret_space->len = to->capacity - to->size;
 }
 
+static const char *
+closed_text(const kw_hbase_channel *channel)
+{
+    return channel->state == KW_HBASE_GREETING
+               ? "the server closed the connection before it answered; " KW_HBASE_FORM_HINT
+               : "closed by the server";
+}
+
 static bool
 decrypt(kw_hbase_channel *channel)
 {
@@ -328,8 +336,7 @@ decrypt(kw_hbase_channel *channel)
     channel->network_in.size = 0;
     kw_hbase_channel_flush(channel);
     if (!good || (closed && channel->in.size == 0))
-        kw_hbase_channel_close(channel, KW_HBASE_LOSS_CLOSED, "%s",
-                               good ? "closed by the server" : error.text);
+        kw_hbase_channel_close(channel, KW_HBASE_LOSS_CLOSED, "%s", good ? closed_text(channel) : error.text);
     return channel->state != KW_HBASE_CHANNEL_LOST;
 }
 
@@ -343,7 +350,7 @@ on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *space)
         return;
     if (count < 0) {
         kw_hbase_channel_close(channel, KW_HBASE_LOSS_CLOSED, "%s",
-                               count == UV_EOF ? "closed by the server" : uv_strerror((int)count));
+                               count == UV_EOF ? closed_text(channel) : uv_strerror((int)count));
         return;
     }
     kw_buffer *to = channel->tls ? &channel->network_in : &channel->in;

@@ -18,6 +18,9 @@
 
 #define KW_HBASE_PIPELINE_MAX 64
 #define KW_HBASE_REPLY_MAX ((size_t)64 * 1024 * 1024)
+/* Why a server that accepts a connection does not answer, most often. */
+#define KW_HBASE_FORM_HINT                                                                                   \
+    "store.transport or store.protocol can be wrong (hbase thrift2 -f: framed, -c: compact)"
 /* hbase.regionserver.thrift.framed.max_frame_size_in_mb is 2: after a longer request HBase disconnects. */
 #define KW_HBASE_FRAME_MAX ((size_t)2 * 1024 * 1024)
 

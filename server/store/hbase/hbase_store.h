@@ -47,8 +47,9 @@ typedef struct kw_hbase_store {
     _Atomic uint32_t handles;
     _Atomic uint32_t ready;     /* READY and RETIRED channels of all store handles */
     _Atomic uint32_t *channels; /* channels of all store handles, per server */
+    _Atomic bool *failing;      /* per server: its failure was logged, and no channel was ready since */
     kw_mutex mutex;             /* guards why */
-    char why[200];              /* the last failure to connect; "": no failure yet */
+    char why[400];              /* the last failure to connect; "": no failure yet */
     kw_hbase_clock clock;
     _Atomic kw_hbase_probed probed;
     _Atomic(const kw_fence *) fence; /* of fenced writes; NULL: none */

@@ -37,6 +37,7 @@
 #define KW_HBASE_QUEUE_MAX 20000
 #define KW_HBASE_TICK_MS 200
 #define KW_HBASE_BACKOFF_MAX_MS 30000
+#define KW_HBASE_PROBE_MS 1000 /* between attempts to connect while no server can be reached */
 
 /* The default deadline for a call without one. */
 static inline kw_deadline
@@ -58,6 +59,7 @@ typedef struct kw_hbase_server {
     bool suspect;         /* silent for too long: other servers are preferred */
     uint32_t losses;      /* channels lost with a call in flight, since the last reply */
     uint64_t heard_ns;    /* the last reply, or the first call after a time without calls */
+    uint64_t failed_ns;   /* the last failure */
     uint64_t backoff_until_ns;
     int64_t backoff_ms; /* the next backoff */
 } kw_hbase_server;

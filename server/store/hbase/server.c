@@ -51,14 +51,18 @@ is_idle(const kw_hbase_channel *channel)
 
 /* --- backoff ---------------------------------------------------------------------------------- */
 
+/* A failure is a warning only once, until a channel to the server is ready again. */
 static void
 back_off(kw_hbase_server *server, const char *why)
 {
     kw_hbase_store *store = server->pool->store;
-    kw_log(KW_LOG_WARN, "hbase", "server failed, backing off", KW_LOG_FACT("server", server->name),
-           KW_LOG_FACT("backoff_ms", server->backoff_ms), KW_LOG_FACT("reason", why));
+    bool known = atomic_exchange(&store->failing[server->index], true);
+    kw_log(known ? KW_LOG_DEBUG : KW_LOG_WARN, "hbase", "server failed, backing off",
+           KW_LOG_FACT("server", server->name), KW_LOG_FACT("backoff_ms", server->backoff_ms),
+           KW_LOG_FACT("reason", why));
     kw_hbase_store_note_failure(store, server->name, why);
-    server->backoff_until_ns = kw_clock_mono_ns() + (uint64_t)server->backoff_ms * NS_PER_MS;
+    server->failed_ns = kw_clock_mono_ns();
+    server->backoff_until_ns = server->failed_ns + (uint64_t)server->backoff_ms * NS_PER_MS;
     server->backoff_ms = MIN(server->backoff_ms * 2, KW_HBASE_BACKOFF_MAX_MS);
 }
 
@@ -71,12 +75,20 @@ reset_backoff(kw_hbase_server *server)
     server->losses = 0;
 }
 
+/* When the server can be tried again. A pool without a ready channel tries every server once a second. */
+static uint64_t
+rests_until_ns(const kw_hbase_server *server)
+{
+    uint64_t until = server->backoff_until_ns;
+    return server->pool->ready ? until : MIN(until, server->failed_ns + KW_HBASE_PROBE_MS * NS_PER_MS);
+}
+
 uint32_t
 kw_hbase_servers_backoff_ms(const kw_hbase_pool *pool)
 {
     uint64_t now = kw_clock_mono_ns(), first = UINT64_MAX;
     for (size_t i = 0; i < pool->servers_count; i++)
-        first = MIN(first, pool->servers[i].backoff_until_ns);
+        first = MIN(first, rests_until_ns(&pool->servers[i]));
     return first > now ? (uint32_t)MIN(ms_since(now, first) + 1, KW_HBASE_BACKOFF_MAX_MS) : KW_HBASE_TICK_MS;
 }
 
@@ -103,6 +115,8 @@ on_ready(kw_hbase_channel *channel)
     kw_hbase_pool *pool = server->pool;
     server->opening = NULL;
     reset_backoff(server);
+    if (atomic_exchange(&pool->store->failing[server->index], false))
+        kw_log(KW_LOG_INFO, "hbase", "server answers again", KW_LOG_FACT("server", server->name));
     server->heard_ns = channel->used_ns;
     pool->ready++;
     atomic_fetch_add(&pool->store->ready, 1);
@@ -193,8 +207,9 @@ static void
 judge_loss(kw_hbase_server *server, const kw_hbase_channel *channel, bool opening, uint32_t in_flight)
 {
     bool quiet = channel->loss == KW_HBASE_LOSS_OURS || (in_flight == 0 && !opening);
-    kw_log(quiet ? KW_LOG_DEBUG : KW_LOG_WARN, "hbase", "channel lost", KW_LOG_FACT("server", server->name),
-           KW_LOG_FACT("calls", in_flight), KW_LOG_FACT("reason", channel->why));
+    kw_log(quiet || opening ? KW_LOG_DEBUG : KW_LOG_WARN, "hbase", "channel lost",
+           KW_LOG_FACT("server", server->name), KW_LOG_FACT("calls", in_flight),
+           KW_LOG_FACT("reason", channel->why));
     if (quiet)
         return;
     if (opening) {
@@ -304,7 +319,7 @@ static bool
 can_open(const kw_hbase_server *server, uint64_t now_ns, bool wanted)
 {
     uint32_t own = count_usable(server);
-    return !server->opening && server->backoff_until_ns <= now_ns &&
+    return !server->opening && rests_until_ns(server) <= now_ns &&
            (own == 0 || (wanted && kw_hbase_store_allows_channel(server->pool->store, server->index, own)));
 }
 
@@ -347,7 +362,8 @@ tick_opening(kw_hbase_channel *channel, uint64_t now_ns)
     if (channel->open_deadline <= now_ns)
         kw_hbase_channel_close(channel, KW_HBASE_LOSS_SILENT, "%s",
                                channel->state == KW_HBASE_GREETING
-                                   ? "connected, but the server is silent; it may have too many connections"
+                                   ? "connected, but the server is silent; " KW_HBASE_FORM_HINT
+                                     ", or it has too many connections"
                                    : "no connection within connect_timeout");
     else if (channel->state == KW_HBASE_CONNECTING && channel->address_deadline <= now_ns)
         kw_hbase_channel_try_next_address(channel);

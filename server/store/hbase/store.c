@@ -102,6 +102,7 @@ free_store(kw_store *base)
     g_free((char *)store->settings.tls.ca);
     g_free((char *)store->settings.tls.server_name);
     g_free(store->channels);
+    g_free(store->failing);
     kw_tls_context_free(store->tls);
     kw_mutex_clear(&store->mutex);
     kw_mutex_clear(&store->clock.lock);
@@ -190,6 +191,7 @@ kw_hbase_open(const kw_model_hbase *settings, kw_error *ret_error)
     store->form.framed = settings->framed;
     copy_settings(store, settings);
     store->channels = g_new0(_Atomic uint32_t, settings->servers_count);
+    store->failing = g_new0(_Atomic bool, settings->servers_count);
     kw_mutex_init(&store->mutex);
     kw_mutex_init(&store->clock.lock);
     kw_known_time_init(&store->clock.known, KW_TIME_FRESH_NS);

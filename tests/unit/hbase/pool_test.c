@@ -4,6 +4,7 @@
 #include "store/hbase/heartbeats.h"
 
 #include "base/thread.h"
+#include "support/log_capture.h"
 
 #include <poll.h>
 
@@ -36,6 +37,7 @@ test_wrong_form(void)
     fixture_failed(fixture_get(&on, "r", 700), 0, KW_TIMEOUT);
     kw_error error;
     g_assert_false(kw_store_ready(on.bed.store, &error));
+    g_assert_nonnull(strstr(error.text, "hbase thrift2 -f: framed, -c: compact"));
     fixture_stop(&on);
 }
 
@@ -343,6 +345,46 @@ test_stalled_loop_detects_closed_channel(void)
     }
     fixture_stop(&on);
     kw_clock_inject(NULL, NULL);
+}
+
+static size_t
+count_of(const char *text, const char *part)
+{
+    size_t count = 0;
+    for (const char *at = text; (at = strstr(at, part)); at += strlen(part))
+        count++;
+    return count;
+}
+
+/* While no server can be reached, it is tried every second, however long its backoff is; the log has one line
+ * for the failure and one for its end. */
+static void
+test_outage(void)
+{
+    fixture on;
+    kw_model_hbase settings = fixture_init(&on, 1, FRAMED_COMPACT);
+    settings.rest_ms = 20000;
+    fixture_open_quiet(&on, &settings);
+    bed_await_ready(&on.bed);
+    kw_log_configure(KW_LOG_INFO, false);
+    log_capture_begin();
+    thrift2_fake_stop_listening(on.fakes[0]);
+    thrift2_fake_close_connections(on.fakes[0]);
+    bed_run_loop(&on.bed, 3500);
+    answer refused = fixture_get(&on, "r", 60000);
+    g_assert_cmpint(refused.error.code, ==, KW_UNAVAILABLE);
+    g_assert_cmpuint(refused.error.retry_after_ms, <=, KW_HBASE_PROBE_MS);
+    answer_clear(&refused);
+    thrift2_fake_listen(on.fakes[0]);
+    uint64_t from = kw_clock_mono_ns();
+    bed_await_ready(&on.bed);
+    g_assert_cmpuint(kw_clock_mono_ns() - from, <, UINT64_C(10000000000));
+    g_autofree char *log = log_capture_end();
+    kw_log_configure(KW_LOG_ERROR, false);
+    g_assert_cmpuint(count_of(log, "server failed, backing off"), ==, 1);
+    g_assert_cmpuint(count_of(log, "server answers again"), ==, 1);
+    g_assert_cmpuint(count_of(log, "level=warn"), ==, 1);
+    fixture_stop(&on);
 }
 
 /* --- many calls at once ----------------------------------------------------------------------- */
@@ -695,6 +737,7 @@ main(int argc, char **argv)
     g_test_add_func("/hbase/pool/stalled-loop-keeps-channel", test_stalled_loop_keeps_channel);
     g_test_add_func("/hbase/pool/stalled-loop-detects-closed-channel",
                     test_stalled_loop_detects_closed_channel);
+    g_test_add_func("/hbase/pool/outage", test_outage);
     g_test_add_func("/hbase/pool/balance", test_balance);
     g_test_add_func("/hbase/pool/opens-one-by-one", test_opens_one_by_one);
     g_test_add_func("/hbase/pool/pipeline", test_pipeline);
