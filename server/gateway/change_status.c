@@ -33,8 +33,9 @@ kw_change_why_not_switch(const kw_change_record *record, bool leave_undecodable,
     if (record->undecodable > 0 && !leave_undecodable)
         return kw_arena_printf(arena,
                                "%" G_GUINT64_FORMAT
-                               " rows do not follow the old key rule and were not copied "
-                               "(the first: %s). Delete them and run keyway change compare, or switch "
+                               " rows were not copied, because their keys do not follow the old key rule, "
+                               "or their records have no key under the new one (the first: %s). Delete them "
+                               "and run keyway change compare, or switch "
                                "without them (--leave-undecodable)",
                                record->undecodable, record->example);
     return NULL;

@@ -13,7 +13,8 @@ static const unsigned moves[] = {
     [KW_GATEWAY_DONE] = 0,
 };
 
-static const char *const state_texts[] = {"starting", "waiting for the store", "serving", "draining", "done"};
+static const char *const state_texts[] = {"starting", "waiting until it can serve", "serving", "draining",
+                                          "done"};
 
 void
 kw_gateway_move(kw_gateway *gateway, kw_gateway_state to)

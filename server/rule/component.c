@@ -2,6 +2,7 @@
 #include "rule/component.h"
 
 #include "rule/components/kinds.h"
+#include "rule/digest.h"
 
 /* One row per kind. */
 static const kw_component_kind *const kinds[] = {
@@ -76,8 +77,13 @@ find_field(const kw_site *site, const char *name, kw_mark mark)
     }
     if (field >= 0)
         return field;
+    kw_digest digest;
     const char *near = kw_field_set_nearest(site->table, kw_bytes_of_text(name));
-    g_autofree char *hint = near ? g_strdup_printf("did you mean \"%s\"?", near) : NULL;
+    g_autofree char *hint =
+        near ? g_strdup_printf("did you mean \"%s\"?", near)
+        : kw_digest_find(name, &digest)
+            ? g_strdup_printf("to choose the algorithm, write {algorithm: %s, of: [FIELD]}", name)
+            : NULL;
     kw_diagnostics_add(site->diagnostics, mark, hint, "table %s has no field \"%s\"", site->table->name,
                        name);
     return -1;

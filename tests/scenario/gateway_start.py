@@ -248,7 +248,7 @@ class Start(unittest.TestCase):
         with Gateway(policy) as gateway:
             found = gateway.ready()
             self.assertFalse(found["ready"])
-            self.assertIn("waiting for the store", found["reasons"])
+            self.assertIn("waiting until it can serve", found["reasons"])
             data = gateway.data()
             self.assertEqual(data.tables(), ["events"])
             self.assertEqual(data.describe("events").name, "events")

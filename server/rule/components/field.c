@@ -320,12 +320,13 @@ static const kw_setting_schema settings[] = {
      .choices = kw_encoding_names,
      .fallback = "int for numbers and timestamps; double for doubles; bool for bools; raw for strings and "
                  "bytes at the end of the key, otherwise terminated for strings and fixed for bytes",
-     .about = "Strings: raw, terminated, fixed, digits, hex (two lower-case hex digits become one byte), "
-              "uuid. Bytes: raw, terminated, fixed. Numbers and timestamps: int (sign bit flipped), raw_int "
-              "(Java's Bytes.toBytes), max_minus (Integer.MAX_VALUE or Long.MAX_VALUE minus the value), "
-              "decimal, max_minus_decimal. Doubles: double, float. Bools: bool (0x00, 0x01), raw_bool (0x00, "
-              "0xFF). For keys of other programs: phoenix (numbers, timestamps, doubles and bools as in "
-              "Phoenix's columns), ordered (all types but bool as in HBase's OrderedBytes)."},
+     .about = "Strings: raw, terminated, fixed (shorter strings are padded with 0x00), digits, hex (two "
+              "lower-case hex digits become one byte), uuid. Bytes: raw, terminated, fixed. Numbers and "
+              "timestamps: int (sign bit flipped), raw_int (Java's Bytes.toBytes), max_minus "
+              "(Integer.MAX_VALUE or Long.MAX_VALUE minus the value), decimal, max_minus_decimal. Doubles: "
+              "double, float. Bools: bool (0x00, 0x01), raw_bool (0x00, 0xFF). For keys of other programs: "
+              "phoenix (numbers, timestamps, doubles and bools as in Phoenix's columns), ordered (all types "
+              "but bool as in HBase's OrderedBytes; bytes have no order there)."},
     {.name = "width",
      .kind = KW_SETTING_INT,
      .least = 1,

@@ -79,6 +79,29 @@ assert_next(kw_change_version_id version, kw_change_goal goal, const char *next)
     g_assert_cmpstr(paused + strlen("resume"), ==, next[0] ? kw_arena_printf(arena, ", %s", next) : "");
 }
 
+static void
+assert_refused(kw_change_action action, kw_change_record record, const char *part)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    kw_change_goal goal = record.goal;
+    kw_error error;
+    g_assert_false(run_command(action, 2, &record, arena, &error));
+    g_assert_cmpint(error.code, ==, KW_REFUSED);
+    if (!strstr(error.text, part))
+        g_error("%s", error.text);
+    g_assert_cmpint(record.goal, ==, goal);
+}
+
+/* Rows without a key under either rule stop a switch. */
+static void
+test_undecodable(void)
+{
+    kw_change_record record = record_at(KW_CHANGE_VERSION_2, KW_CHANGE_GOAL_COPIED);
+    record.copied = record.compared = true;
+    record.undecodable = 1;
+    assert_refused(KW_CHANGE_SWITCH, record, "or their records have no key under the new one");
+}
+
 /* A change that is paused can be resumed in each version, on its way forward and back. */
 static void
 test_next(void)
@@ -103,19 +126,6 @@ added_at(kw_change_version_id version, kw_change_goal goal)
     record.adds = true;
     record.copied = record.compared = true;
     return record;
-}
-
-static void
-assert_refused(kw_change_action action, kw_change_record record, const char *part)
-{
-    g_autoptr(kw_arena) arena = kw_arena_new();
-    kw_change_goal goal = record.goal;
-    kw_error error;
-    g_assert_false(run_command(action, 2, &record, arena, &error));
-    g_assert_cmpint(error.code, ==, KW_REFUSED);
-    if (!strstr(error.text, part))
-        g_error("%s", error.text);
-    g_assert_cmpint(record.goal, ==, goal);
 }
 
 static void
@@ -226,6 +236,7 @@ main(int argc, char **argv)
     g_test_add_func("/gateway/change goals/next of added", test_next_of_added);
     g_test_add_func("/gateway/change goals/cancel after other version", test_cancel_after_other_version);
     g_test_add_func("/gateway/change goals/withdraw", test_withdraw);
+    g_test_add_func("/gateway/change goals/undecodable", test_undecodable);
     g_test_add_func("/gateway/change goals/next", test_next);
     return g_test_run();
 }

@@ -30,6 +30,8 @@ static const kw_test_refusal refusals[] = {
      NULL},
     {"      - literal: x\n", "13:9", "no component holds a field", "add \"- field: NAME\""},
     {"      - field: idd\n", "13:16", "table t has no field \"idd\"", "did you mean \"id\"?"},
+    {"      - hash: md5\n      - field: id\n", "13:15", "table t has no field \"md5\"",
+     "write {algorithm: md5, of: [FIELD]}"},
     {"      - hash: {of: [id, nn]}\n      - field: id\n", "13:25", "table t has no field \"nn\"",
      "did you mean \"n\"?"},
     {"      - field: {name: id, order: desc}\n", "13:34", "cannot be in descending order",
