@@ -8,6 +8,8 @@
 #include <glib.h>
 #include <string.h>
 
+static const int numbers[] = {SIGHUP, SIGTERM, SIGINT};
+
 static void
 on_signal(uv_signal_t *handle, int number)
 {
@@ -23,7 +25,6 @@ on_signal(uv_signal_t *handle, int number)
 void
 kw_signals_watch(kw_gateway *gateway)
 {
-    static const int numbers[] = {SIGHUP, SIGTERM, SIGINT};
     signal(SIGPIPE, SIG_IGN);
     gateway->signals_count = G_N_ELEMENTS(numbers);
     for (size_t i = 0; i < G_N_ELEMENTS(numbers); i++) {
@@ -38,4 +39,6 @@ kw_signals_close(kw_gateway *gateway)
 {
     for (size_t i = 0; i < gateway->signals_count; i++)
         uv_close((uv_handle_t *)&gateway->signals[i], NULL);
+    for (size_t i = 0; i < gateway->signals_count; i++)
+        signal(numbers[i], SIG_IGN);
 }

@@ -24,6 +24,14 @@ class Drain(unittest.TestCase):
                     self.assertTrue(is_closed(connection))
                     connection.close()
 
+    def test_repeated_signals(self):
+        """Signals that arrive until the process has ended do not change its exit code."""
+        for _ in range(5):
+            with Gateway(POLICY) as gateway:
+                while gateway.process.poll() is None:
+                    gateway.process.send_signal(signal.SIGTERM)
+                gateway.stop()
+
     def test_acknowledged_writes_persist(self):
         with Gateway(POLICY) as gateway:
             acknowledged, lock = set(), threading.Lock()
