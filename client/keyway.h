@@ -579,6 +579,11 @@ KW_CLIENT_API GPtrArray *kw_client_create_table(kw_client *client, const char *t
 KW_CLIENT_API char **kw_client_forget(kw_client *client, const char *table, const char *path, bool drop_rows,
                                       GError **error);
 
+/* Makes a backup of the gateway's embedded store, with this name, in the folder for backups of the gateway's
+ * machine. Waits for it as long as timeout_ms; 0: for a day. Returns the size of its files in bytes, or -1 on
+ * an error. */
+KW_CLIENT_API gint64 kw_client_backup(kw_client *client, const char *name, gint32 timeout_ms, GError **error);
+
 /* --- versions of a policy that the catalog keeps ------------------------------------------------ */
 
 typedef struct kw_apply_options {

@@ -62,7 +62,7 @@ target_link_libraries(keyway_static PUBLIC PkgConfig::GLIB PkgConfig::THRIFT_C_G
 find_library(KW_LIBCSV csv REQUIRED)
 add_executable(keyway
   cli/diff.c cli/diff_rows.c cli/advise.c cli/advise_html.c cli/advise_json.c cli/advise_plot.c cli/advise_queries.c cli/json_text.c cli/advise_table.c
-  cli/allocate.c cli/batch.c cli/change.c cli/change_diff.c cli/change_command.c cli/change_status.c cli/change_wait.c cli/check.c cli/connect.c cli/count.c cli/count_rows.c cli/create.c cli/decode.c cli/forget.c cli/explain.c cli/explain_json.c cli/json_build.c cli/file.c cli/import.c cli/interrupt.c cli/main.c cli/options.c
+  cli/allocate.c cli/backup.c cli/batch.c cli/change.c cli/change_diff.c cli/change_command.c cli/change_status.c cli/change_wait.c cli/check.c cli/connect.c cli/count.c cli/count_rows.c cli/create.c cli/decode.c cli/forget.c cli/explain.c cli/explain_json.c cli/json_build.c cli/file.c cli/import.c cli/interrupt.c cli/main.c cli/options.c
   cli/number.c cli/output.c cli/output_json.c cli/output_table.c cli/policy.c cli/policy_apply.c cli/private.c cli/progress.c cli/query_words.c cli/read.c cli/scrub.c cli/scrub_run.c cli/scrub_state.c cli/show.c
   cli/source.c cli/source_array.c cli/source_input.c cli/source_csv.c cli/source_json.c cli/stamp.c cli/terminal.c cli/text.c cli/value.c cli/verify.c cli/verify_print.c cli/verify_state.c cli/versions.c cli/write.c)
 target_link_libraries(keyway PRIVATE keyway_static PkgConfig::JSON_GLIB ${KW_LIBCSV} m kw_flags)

@@ -267,9 +267,10 @@ typedef struct kw_model_timeouts {
 typedef enum kw_store_kind { KW_STORE_EMBEDDED, KW_STORE_HBASE, KW_STORE_NULL } kw_store_kind;
 
 typedef struct kw_model_embedded {
-    const char *path;    /* folder; default "keyway-data" */
-    int64_t cache_bytes; /* block cache: 64 MiB */
-    int64_t readers;     /* reader threads: 2 */
+    const char *path;          /* folder; default "keyway-data" */
+    int64_t cache_bytes;       /* block cache: 64 MiB */
+    int64_t readers;           /* reader threads: 2 */
+    const char *backup_folder; /* keyway backup makes backups here; "": none */
 } kw_model_embedded;
 
 typedef struct kw_model_server {

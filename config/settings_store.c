@@ -111,6 +111,15 @@ static const kw_setting store_settings[] = {
      .fallback = "2",
      .only = EMBEDDED,
      .about = "Number of threads that read."},
+    {.name = "backup_folder",
+     .kind = KW_KIND_TEXT,
+     .offset = offsetof(kw_draft, model.store.embedded.backup_folder),
+     .least = 1,
+     .only = EMBEDDED,
+     .about =
+         "Folder in which keyway backup makes backups; it must exist. On the file system of path, the files "
+         "of a backup are hard links to those of the store; on another one they are copies.",
+     .holds = "none; keyway backup is refused"},
     {.name = "servers",
      .kind = KW_KIND_LIST,
      .offset = offsetof(kw_draft, model.store.hbase.servers),

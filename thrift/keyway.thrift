@@ -797,6 +797,12 @@ struct Advice {
   7: required list<i64> columns
 }
 
+/** A backup that was made. */
+struct MadeBackup {
+  /** The size of all its files. Hard links to files of the store count, although they need no space of their own. */
+  1: required i64 bytes
+}
+
 service Data {
   Written put(1: string table, 2: Record record, 3: Options options) throws (1: KeywayError failure),
   /** One Written per record, in the order of the records. */
@@ -897,6 +903,11 @@ service Admin {
   /** Compares one slice of a table's records under the old and the new key rule of a change. It can change the rows
    *  that queries do not read to match the rows that queries read. Fails with INVALID if no change is under way. */
   Scrubbed changeDiff(1: string table, 2: ScrubOptions options) throws (1: KeywayError failure),
+  /** Makes a backup of the embedded store, with the catalog: the folder `name` in the gateway's folder for backups
+   *  (setting store: backup_folder). It has every write that was acknowledged before the call; writes go on meanwhile.
+   *  The name has 1 to 100 letters, digits, '.', '_' and '-', and does not begin with a '.'. Fails with REFUSED if there
+   *  is a backup with this name, if the setting is missing, or on another store. A call that fails leaves nothing. */
+  MadeBackup backup(1: string name) throws (1: KeywayError failure),
   /** Returns the metrics of /metrics, by name. */
   map<string, double> stats() throws (1: KeywayError failure)
 }

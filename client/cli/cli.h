@@ -119,6 +119,7 @@ int kw_command_tables(kw_cli *cli, int argc, char **argv);
 int kw_command_describe(kw_cli *cli, int argc, char **argv);
 int kw_command_create(kw_cli *cli, int argc, char **argv);
 int kw_command_forget(kw_cli *cli, int argc, char **argv);
+int kw_command_backup(kw_cli *cli, int argc, char **argv);
 int kw_command_verify(kw_cli *cli, int argc, char **argv);
 int kw_command_scrub(kw_cli *cli, int argc, char **argv);
 int kw_command_change(kw_cli *cli, int argc, char **argv);

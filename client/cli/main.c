@@ -40,6 +40,7 @@ static const struct {
     {"change", "COMMAND", "control a change of a table while the table is in use", kw_command_change},
     {"check", "FILE...", "find problems in policy files", kw_command_check},
     {"reload", "", "make the gateway read its policy file again", kw_command_reload},
+    {"backup", "NAME", "make a backup of the embedded store", kw_command_backup},
     {"stats", "[PREFIX]", "print the metrics of the gateway", kw_command_stats},
     {"help", "[COMMAND]", "print the options of a command", run_help},
 };

@@ -4,6 +4,8 @@
 #include "lib/query.h"
 #include "lib/record.h"
 
+#define DAY_MS 86400000
+
 char **
 kw_client_tables(kw_client *client, GError **error)
 {
@@ -232,6 +234,21 @@ kw_client_forget(kw_client *client, const char *table, const char *path, bool dr
         return NULL;
     g_ptr_array_add(emptied, NULL);
     return (char **)g_ptr_array_steal(emptied, NULL);
+}
+
+gint64
+kw_client_backup(kw_client *client, const char *name, gint32 timeout_ms, GError **error)
+{
+    g_autoptr(GObject) made = g_object_new(KEYWAY_TYPE_MADE_BACKUP, NULL);
+    kw_exchange exchange;
+    bool ok;
+
+    if (!kw_exchange_begin(&exchange, client, "backup", KW_RESULT_STRUCT,
+                           timeout_ms == 0 ? DAY_MS : timeout_ms, error))
+        return -1;
+    ok = keyway_admin_client_backup(exchange.admin, (KeywayMadeBackup **)&made, name, &exchange.thrown,
+                                    &exchange.failure);
+    return kw_exchange_end(&exchange, ok, KW_WRITES, error) ? ((KeywayMadeBackup *)made)->bytes : -1;
 }
 
 bool

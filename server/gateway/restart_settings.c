@@ -36,7 +36,8 @@ same_listeners(const kw_model *a, const kw_model *b)
 static bool
 same_embedded(const kw_model_embedded *a, const kw_model_embedded *b)
 {
-    return same_text(a->path, b->path) && a->cache_bytes == b->cache_bytes && a->readers == b->readers;
+    return same_text(a->path, b->path) && a->cache_bytes == b->cache_bytes && a->readers == b->readers &&
+           same_text(a->backup_folder, b->backup_folder);
 }
 
 static bool

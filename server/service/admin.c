@@ -1,4 +1,4 @@
-/* The methods check, reload, forget and stats. */
+/* The methods check, reload, forget, backup and stats. */
 #include "config/reader.h"
 #include "service/candidate.h"
 #include "service/methods.h"
@@ -144,6 +144,35 @@ kw_serve_forget(kw_exchange *exchange)
                                  .drop_rows = options && options->has_drop_rows && options->drop_rows};
     kw_exchange_drop_policy(exchange);
     settings->forget(settings->user, &command, exchange->call.loop, reply_forgotten, exchange);
+}
+
+/* --- backup -------------------------------------------------------------------------------------- */
+
+static void
+reply_backup(void *user, int64_t bytes, const kw_error *error)
+{
+    kw_exchange *exchange = user;
+    if (error) {
+        kw_exchange_fail(exchange, error);
+        return;
+    }
+    kw_api_MadeBackup *made = KW_ARENA_NEW(exchange->call.arena, kw_api_MadeBackup);
+    made->bytes = bytes;
+    kw_exchange_reply(exchange, &(kw_api_Admin_backup_result){.has_success = true, .success = made});
+}
+
+void
+kw_serve_backup(kw_exchange *exchange)
+{
+    const kw_api_Admin_backup_args *args = exchange->args;
+    kw_error error;
+    if (!args->has_name) {
+        kw_error_set(&error, KW_INVALID, "the argument name is missing");
+        kw_exchange_fail(exchange, &error);
+        return;
+    }
+    kw_exchange_drop_policy(exchange);
+    kw_store_handle_backup(exchange->call.handle, args->name, reply_backup, exchange);
 }
 
 /* --- stats --------------------------------------------------------------------------------------- */

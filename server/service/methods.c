@@ -244,6 +244,8 @@ static const kw_method methods[KW_API_METHOD_COUNT] = {
                                   .changes = true, .ignores_deadline = true, LARGER_FRAMES},
     [KW_API_Admin_changeDiff] = {kw_serve_change_diff, MANAGES, .writes = true, .changes = true,
                                  USES_ROWS(changeDiff), .smaller = "list fewer differences"},
+    [KW_API_Admin_backup] = {kw_serve_backup, MANAGES, .changes = true, .ignores_deadline = true,
+                             LARGER_FRAMES},
     [KW_API_Admin_stats] = {kw_serve_stats, INSPECTS, LARGER_FRAMES},
 };
 

@@ -73,6 +73,7 @@ void kw_serve_policy_in_effect(kw_exchange *exchange);
 void kw_serve_changes(kw_exchange *exchange);
 void kw_serve_order_change(kw_exchange *exchange);
 void kw_serve_change_diff(kw_exchange *exchange);
+void kw_serve_backup(kw_exchange *exchange);
 void kw_serve_stats(kw_exchange *exchange);
 
 const void *kw_late_put_many(kw_exchange *exchange, const kw_error *error);

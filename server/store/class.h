@@ -32,6 +32,8 @@ typedef struct kw_store_handle_class {
     void (*describe_table)(kw_store_handle *, kw_bytes table, kw_deadline, kw_table_facts_done, void *user);
     void (*drop_table)(kw_store_handle *, kw_bytes table, kw_deadline, kw_simple_done, void *user);
     void (*regions)(kw_store_handle *, kw_bytes table, kw_deadline, kw_regions_done, void *user);
+    /* NULL: the store makes no backups. */
+    void (*backup)(kw_store_handle *, kw_bytes name, kw_backup_done, void *user);
     /* Ends the operations in flight, then calls closed. The handle stays: its range scans are closed later.
      */
     void (*close)(kw_store_handle *, void (*closed)(void *user), void *user);

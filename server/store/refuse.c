@@ -17,6 +17,7 @@ typedef struct refusal_task {
         kw_table_facts_done facts;
         kw_simple_done simple;
         kw_regions_done regions;
+        kw_backup_done backup;
         void (*later)(void *user);
     } done;
 } refusal_task;
@@ -50,6 +51,7 @@ DEFINE_COMPLETE(create, false, &refusal->error)
 DEFINE_COMPLETE(facts, NULL, &refusal->error)
 DEFINE_COMPLETE(simple, &refusal->error)
 DEFINE_COMPLETE(regions, NULL, &refusal->error)
+DEFINE_COMPLETE(backup, 0, &refusal->error)
 
 #define DEFINE_REFUSE(name, type)                                                                            \
     void kw_refuse_##name(kw_store_handle *handle, const kw_error *error, type done, void *user)             \
@@ -66,6 +68,7 @@ DEFINE_REFUSE(create, kw_create_done)
 DEFINE_REFUSE(facts, kw_table_facts_done)
 DEFINE_REFUSE(simple, kw_simple_done)
 DEFINE_REFUSE(regions, kw_regions_done)
+DEFINE_REFUSE(backup, kw_backup_done)
 
 void
 kw_complete_get_later(kw_store_handle *handle, kw_rows *rows, const kw_error *error, kw_get_done done,

@@ -12,6 +12,7 @@ void kw_refuse_create(kw_store_handle *handle, const kw_error *error, kw_create_
 void kw_refuse_facts(kw_store_handle *handle, const kw_error *error, kw_table_facts_done done, void *user);
 void kw_refuse_simple(kw_store_handle *handle, const kw_error *error, kw_simple_done done, void *user);
 void kw_refuse_regions(kw_store_handle *handle, const kw_error *error, kw_regions_done done, void *user);
+void kw_refuse_backup(kw_store_handle *handle, const kw_error *error, kw_backup_done done, void *user);
 
 /* Every copy or sweep gets the error. */
 void kw_refuse_copies(kw_store_handle *handle, const kw_error *error, kw_written *results, size_t count,

@@ -464,6 +464,16 @@ typedef void (*kw_regions_done)(void *user, kw_regions *regions, const kw_error 
 void kw_store_handle_regions(kw_store_handle *handle, kw_bytes table, kw_deadline deadline,
                              kw_regions_done done, void *user);
 
+/* --- backups ---------------------------------------------------------------------------------- */
+
+/* Makes a backup of the whole store in a folder of its own, NAME, in the folder of its settings. The name has
+ * 1 to KW_BACKUP_NAME_MAX letters, digits, '.', '_' and '-', and does not begin with a '.'. The backup has
+ * every write that was acknowledged before the call. Writes go on meanwhile. REFUSED: the name exists, or the
+ * store makes no backups. UNAVAILABLE: nothing is left of the backup. BUSY: another one is being made. */
+#define KW_BACKUP_NAME_MAX 100
+typedef void (*kw_backup_done)(void *user, int64_t bytes, const kw_error *error);
+void kw_store_handle_backup(kw_store_handle *handle, kw_bytes name, kw_backup_done done, void *user);
+
 /* --- the store itself ------------------------------------------------------------------------- */
 
 /* A description in one line: "embedded store in DIR", "hbase via 2 Thrift2 servers". */

@@ -56,6 +56,44 @@ kw_store_handle_regions(kw_store_handle *handle, kw_bytes table, kw_deadline dea
         kw_refuse_regions(handle, &error, done, user);
 }
 
+/* A name from a caller must not lead out of the folder for backups. */
+static bool
+check_backup_name(kw_bytes name, kw_error *ret_error)
+{
+    bool good = name.size > 0 && name.size <= KW_BACKUP_NAME_MAX && name.data[0] != '.';
+    for (size_t i = 0; good && i < name.size; i++)
+        good = g_ascii_isalnum(name.data[i]) || name.data[i] == '.' || name.data[i] == '_' ||
+               name.data[i] == '-';
+    return good ||
+           kw_error_set(ret_error, KW_INVALID,
+                        "\"%s\" cannot be the name of a backup: use 1 to %d letters, digits, '.', '_' "
+                        "and '-', and no '.' at its start",
+                        kw_show(name).text, KW_BACKUP_NAME_MAX);
+}
+
+static bool
+check_makes_backups(const kw_store_handle *handle, kw_error *ret_error)
+{
+    return handle->class->backup ||
+           kw_error_set(
+               ret_error, KW_REFUSED,
+               "only the embedded store makes backups with this command; for HBase, take snapshots of "
+               "the store tables (docs/backup.md)");
+}
+
+void
+kw_store_handle_backup(kw_store_handle *handle, kw_bytes name, kw_backup_done done, void *user)
+{
+    g_assert(handle && done);
+    kw_guard_end();
+    kw_error error;
+    if (!kw_store_handle_is_closing(handle, &error) && check_makes_backups(handle, &error) &&
+        check_backup_name(name, &error))
+        handle->class->backup(handle, name, done, user);
+    else
+        kw_refuse_backup(handle, &error, done, user);
+}
+
 const char *
 kw_store_about(const kw_store *store)
 {

@@ -439,6 +439,12 @@ class Administration(Case):
                              "emptied store table orders_by_time\nforgotten: table orders, path by_time\n")
             self.assertEqual(gateway.handler.forgotten, [("orders", None, None), ("orders", "by_time", True)])
 
+    def test_backup(self):
+        with FakeGateway() as gateway:
+            self.assertEqual(self.run_ok(gateway, "backup", "monday"), "backup monday: 3145728 bytes\n")
+            self.assertIn("cannot be the name of a backup", self.run_bad(3, gateway, "backup", ".."))
+            self.assertIn("an argument is missing", self.run_bad(2, gateway, "backup"))
+
 def two_paths():
     """Has a table with two paths, which a scrub compares."""
     gateway = FakeGateway()

@@ -3,7 +3,7 @@ if(NOT KEYWAY_SANITIZE MATCHES thread)
   add_library(kw_test_disk MODULE full_disk/disk.c)
   target_compile_options(kw_test_disk PRIVATE -fno-sanitize=all)
   target_link_options(kw_test_disk PRIVATE -fno-sanitize=all)
-  foreach(topic full_disk deadlines)
+  foreach(topic full_disk deadlines backups)
     add_test(NAME hostile.${topic} COMMAND ${KW_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/full_disk/${topic}.py)
     set_tests_properties(hostile.${topic} PROPERTIES LABELS hostile TIMEOUT 1200 FIXTURES_REQUIRED python
       ENVIRONMENT "KEYWAYD=$<TARGET_FILE:keywayd>;KW_DISK_LIBRARY=$<TARGET_FILE:kw_test_disk>;PYTHONDONTWRITEBYTECODE=1;PYTHONPATH=${PROJECT_SOURCE_DIR}/tests/support:${KW_TEST_PYTHON_GEN}")

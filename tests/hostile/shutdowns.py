@@ -131,7 +131,7 @@ class Arguments:
             "window_ms": one_of(None), "createTable.table": one_of("events", "made"), "if_absent": one_of(True),
             "families": one_of(None, [FamilyOptions(name="d")]), "splits": one_of(None, SplitOptions(algorithm="rule", regions=4)),
             "forget.table": one_of("extra", "moving"), "drop_rows": one_of(False, True), "before": one_of(0, 2), "limit": one_of(None, 1, 5),
-            "version": one_of(0, 1), "deadline_ms": one_of(None, None, None, 1, 20, 300), "durability": one_of(None, None, 1, 2),
+            "backup.name": lambda chance: f"backup-{chance.randrange(10**9)}", "version": one_of(0, 1), "deadline_ms": one_of(None, None, None, 1, 20, 300), "durability": one_of(None, None, 1, 2),
             "timestamp": one_of(None, None, 1000), "policyApply.expected_version": lambda chance: self.version,
             "policyApply.options": one_of(ApplyOptions(import_file=True, only_writer=True),
                                           ApplyOptions(import_file=True, dry_run=True)),
@@ -159,7 +159,7 @@ class Rounds(threading.Thread):
 
     def policy(self, drain, catalog="catalog", text=""):
         if STORE == "embedded":
-            store = f"{{{{kind: embedded, path: {{folder}}/data, catalog: {catalog}}}}}"
+            store = f"{{{{kind: embedded, path: {{folder}}/data, backup_folder: {{folder}}, catalog: {catalog}}}}}"
         else:
             servers = ", ".join(f"'127.0.0.1:{port}'" for port in self.ports)
             store = (f"{{{{kind: hbase, servers: [{servers}], transport: framed, protocol: compact, create_missing: true, rest: 200ms, "
@@ -247,6 +247,8 @@ class Rounds(threading.Thread):
                 if result is not None and result.failure is None:
                     break
                 failures.add(result and result.failure.message)
+                if method.name == "backup" and STORE == "sim":
+                    break  # only the embedded store makes backups
             else:
                 raise AssertionError(f"no call of {method.name} succeeded, so it is not tested; see Arguments.by_name: {failures}")
         connection.close()

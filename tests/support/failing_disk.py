@@ -3,7 +3,7 @@ import mmap
 import os
 import struct
 
-NOTHING, WRITES, SYNCS, SLOW_SYNCS = 0, 1, 2, 3
+NOTHING, WRITES, SYNCS, SLOW_SYNCS, BACKUP_WRITES, SLOW_BACKUP_SYNCS = range(6)
 
 
 class Disk:
@@ -21,6 +21,7 @@ class Disk:
         return {"LD_PRELOAD": os.environ["KW_DISK_LIBRARY"], "KW_DISK": self.path, "ASAN_OPTIONS": "verify_asan_link_order=0"}
 
     def fail(self, what, bytes_left=0):
-        """WRITES: writes fail after bytes_left more bytes. SLOW_SYNCS: each sync takes bytes_left milliseconds."""
+        """WRITES, BACKUP_WRITES: writes fail after bytes_left more bytes. SLOW_SYNCS, SLOW_BACKUP_SYNCS: each sync takes
+        bytes_left milliseconds."""
         self.memory[8:16] = struct.pack("q", bytes_left)
         self.memory[0:8] = struct.pack("q", what)

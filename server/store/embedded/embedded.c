@@ -69,13 +69,13 @@ embedded_free(kw_store *base)
     if (store->lock_fd >= 0)
         close(store->lock_fd);
     g_free(store->path);
+    g_free(store->backup_folder);
     g_free(store->about);
     g_free(store);
 }
 
-/* Checks all files before RocksDB opens them. If they are damaged, none is changed. */
-static bool
-check_files(const char *path, const char *rows, kw_error *ret_error)
+bool
+kw_embedded_check_files(const char *path, const char *rows, kw_error *ret_error)
 {
     kw_acknowledged_state marks;
     kw_files files;
@@ -93,7 +93,7 @@ open_parts(kw_embedded *store, const kw_model_embedded *settings, kw_error *ret_
     if (!kw_folder_claim(store->path, &store->lock_fd, ret_error))
         return false;
     g_autofree char *rows = g_build_filename(store->path, "rows", NULL);
-    if (!check_files(store->path, rows, ret_error))
+    if (!kw_embedded_check_files(store->path, rows, ret_error))
         return false;
     store->tables = kw_embedded_tables_new();
     if (!kw_engine_open(&store->engine, rows, settings->cache_bytes, store->tables, ret_error) ||
@@ -142,6 +142,8 @@ kw_embedded_open(const kw_model_embedded *settings, kw_error *ret_error)
     store->base.class = &embedded_class;
     store->lock_fd = -1;
     store->path = g_strdup(settings->path);
+    if (settings->backup_folder && settings->backup_folder[0])
+        store->backup_folder = g_strdup(settings->backup_folder);
     store->about = g_strdup_printf("embedded store in %s", settings->path);
     if (open_parts(store, settings, ret_error))
         return &store->base;
@@ -175,7 +177,7 @@ repair_claimed(const kw_model_embedded *settings, kw_buffer *report, kw_error *r
     kw_embedded_tables *tables = kw_embedded_tables_new();
     bool good = kw_folder_check_rows(settings->path, ret_error) &&
                 repair_logs(settings->path, rows, copies, report, ret_error) &&
-                check_files(settings->path, rows, ret_error) &&
+                kw_embedded_check_files(settings->path, rows, ret_error) &&
                 kw_engine_open(&engine, rows, settings->cache_bytes, tables, ret_error);
     if (good) {
         kw_buffer_append_text(report, "The store can be opened.\n");

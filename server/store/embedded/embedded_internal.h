@@ -6,6 +6,7 @@
  *   reader threads:   other gets, fetches of range scans, facts and regions (pool.c, get.c, range_scan.c)
  *   filter threads:   gets and fetches whose filter can take long (regular expressions): they delay only
  *                     each other
+ *   backup thread:    a backup, while one is being made (backup.c)
  *   RocksDB's own:    flush and compaction (compaction.c)
  *
  * An operation starts on its loop. The store handle submits it to the committer or to a reader thread, which
@@ -21,6 +22,7 @@
 #include "store/embedded/engine.h"
 #include "store/embedded/stamps.h"
 #include "store/embedded/tables.h"
+#include "store/refuse.h"
 
 #include <stdatomic.h>
 
@@ -52,6 +54,8 @@ struct kw_embedded {
     rocksdb_readoptions_t *memory_options;   /* as get_options, but fails if the read needs the disk */
     rocksdb_readoptions_t *uncached_options; /* as get_options, but does not add blocks to the cache */
     rocksdb_readoptions_t *copy_options;     /* for copies of many rows; does not add blocks to the cache */
+    char *backup_folder;                     /* NULL: none */
+    _Atomic bool backing_up;                 /* a backup is being made (backup.c) */
     _Atomic kw_disk_state disk;
     _Atomic size_t open_scans;
 };
@@ -277,5 +281,11 @@ void kw_embedded_describe_table(kw_store_handle *handle, kw_bytes table, kw_dead
                                 kw_table_facts_done done, void *user);
 void kw_embedded_regions(kw_store_handle *handle, kw_bytes table, kw_deadline deadline, kw_regions_done done,
                          void *user);
+
+void kw_embedded_backup(kw_store_handle *handle, kw_bytes name, kw_backup_done done, void *user);
+
+/* Checks all files of the store in the folder `path`, whose rows are in `rows`, before RocksDB opens them. If
+ * they are damaged, none is changed. Otherwise an incomplete record at the end of a log is removed. */
+bool kw_embedded_check_files(const char *path, const char *rows, kw_error *ret_error);
 
 bool kw_embedded_check_deadline(kw_deadline deadline, const char *doing, kw_error *ret_error);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define RESTORE "restore the folder from a backup"
+#define RESTORE "restore the folder from a backup (docs/backup.md)"
 
 /* --- names ---------------------------------------------------------------------------------------- */
 
@@ -123,9 +123,8 @@ check_no_rows(const char *rows, const char *current, kw_error *ret_error)
 {
     g_autofree char *name = NULL;
     return !has_rows(rows, &name) ||
-           kw_error_set(ret_error, KW_CORRUPT,
-                        "%s is missing, but the folder contains rows (%s): restore it from a backup", current,
-                        name);
+           kw_error_set(ret_error, KW_CORRUPT, "%s is missing, but the folder contains rows (%s); " RESTORE,
+                        current, name);
 }
 
 static bool

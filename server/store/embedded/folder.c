@@ -23,8 +23,8 @@ set_errno_error(const char *path, const char *what, kw_error *ret_error)
     return kw_error_set(ret_error, KW_UNAVAILABLE, "folder %s: cannot %s: %s", path, what, g_strerror(errno));
 }
 
-static bool
-lock_folder(const char *path, int *ret_lock, kw_error *ret_error)
+bool
+kw_folder_lock(const char *path, int *ret_lock, kw_error *ret_error)
 {
     g_autofree char *name = g_build_filename(path, "lock", NULL);
     int lock = open(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
@@ -67,6 +67,22 @@ may_be_in_new_folder(const char *name)
            g_str_has_prefix(name, "cursor") || g_str_has_prefix(name, "keyway");
 }
 
+/* Without the file format, names of a store's other files show that it is the rest of a store. */
+static bool
+refuse_filled(const char *path, const char *name, kw_error *ret_error)
+{
+    static const char *const own[] = {"rows", "acknowledged", NULL};
+    if (g_strv_contains(own, name))
+        return kw_error_set(
+            ret_error, KW_CORRUPT,
+            "folder %s: its file named format is missing, but it contains \"%s\", a part of a "
+            "Keyway store: restore the whole folder from a backup (docs/backup.md)",
+            path, name);
+    return kw_error_set(ret_error, KW_CORRUPT,
+                        "folder %s is not a Keyway store: it contains \"%s\"; use an empty folder", path,
+                        name);
+}
+
 static bool
 check_empty(const char *path, kw_error *ret_error)
 {
@@ -77,16 +93,14 @@ check_empty(const char *path, kw_error *ret_error)
     for (struct dirent *entry; empty && (entry = readdir(folder));) {
         empty = may_be_in_new_folder(entry->d_name);
         if (!empty)
-            kw_error_set(ret_error, KW_CORRUPT,
-                         "folder %s is not a Keyway store: it contains \"%s\"; use an empty folder", path,
-                         entry->d_name);
+            refuse_filled(path, entry->d_name, ret_error);
     }
     closedir(folder);
     return empty;
 }
 
-static bool
-sync_folder(const char *path, kw_error *ret_error)
+bool
+kw_folder_sync(const char *path, kw_error *ret_error)
 {
     int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     bool good = folder >= 0 && fsync(folder) == 0;
@@ -101,12 +115,16 @@ static bool
 write_synced(int file, const char *text)
 {
     size_t size = strlen(text);
-    return write(file, text, size) == (ssize_t)size && fsync(file) == 0;
+    ssize_t written = write(file, text, size);
+    if (written >= 0 && (size_t)written < size)
+        errno = ENOSPC;
+    return written == (ssize_t)size && fsync(file) == 0;
 }
 
-static bool
-write_format(const char *path, const char *name, kw_error *ret_error)
+bool
+kw_folder_write_format(const char *path, kw_error *ret_error)
 {
+    g_autofree char *name = g_build_filename(path, "format", NULL);
     g_autofree char *fresh = g_strconcat(path, "/.format.new", NULL);
     unlink(fresh);
     int file = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -116,7 +134,7 @@ write_format(const char *path, const char *name, kw_error *ret_error)
     if (!good)
         set_errno_error(path, "write into it", ret_error);
     close(file);
-    return good && sync_folder(path, ret_error);
+    return good && kw_folder_sync(path, ret_error);
 }
 
 static bool
@@ -146,9 +164,12 @@ check_format(const char *path, kw_error *ret_error)
         return kw_error_set(ret_error, KW_UNAVAILABLE, "folder %s: cannot read its file named format: %s",
                             path, why);
     if (is_filled(path))
-        return kw_error_set(ret_error, KW_CORRUPT,
-                            "%s is missing, but rows were stored here: restore it from a backup", name);
-    return check_empty(path, ret_error) && write_format(path, name, ret_error);
+        return kw_error_set(
+            ret_error, KW_CORRUPT,
+            "%s is missing, but rows were stored here: restore the whole folder from a backup "
+            "(docs/backup.md)",
+            name);
+    return check_empty(path, ret_error) && kw_folder_write_format(path, ret_error);
 }
 
 /* A user who can write to the folder can replace every file in it, including the cursor key. */
@@ -169,7 +190,7 @@ kw_folder_claim(const char *path, int *ret_lock, kw_error *ret_error)
     if (g_mkdir_with_parents(path, 0700) < 0)
         return set_errno_error(path, "create it", ret_error);
     int lock = -1;
-    if (!lock_folder(path, &lock, ret_error))
+    if (!kw_folder_lock(path, &lock, ret_error))
         return false;
     if (!check_format(path, ret_error)) {
         close(lock);
@@ -189,9 +210,10 @@ kw_folder_check_rows(const char *path, kw_error *ret_error)
     return !is_filled(path) || g_file_test(current, G_FILE_TEST_EXISTS) ||
            kw_error_set(
                ret_error, KW_CORRUPT,
-               "%s is missing, but rows were stored here: mount or restore the folder rows (to start with an "
-               "empty store instead, remove the file filled)",
-               current);
+               "%s is missing, but rows were stored here: mount the folder rows, or restore the whole folder "
+               "%s from "
+               "a backup (docs/backup.md); to start with an empty store instead, remove the file filled",
+               current, path);
 }
 
 bool
@@ -204,5 +226,5 @@ kw_folder_mark_filled(const char *path, kw_error *ret_error)
     if (file < 0)
         return set_errno_error(path, "write into it", ret_error);
     close(file);
-    return sync_folder(path, ret_error);
+    return kw_folder_sync(path, ret_error);
 }

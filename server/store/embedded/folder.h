@@ -10,6 +10,14 @@
 
 #include "base/error.h"
 
+/* Locks a folder that exists: creates the file lock. UNAVAILABLE if another process has locked it. Close
+ * ret_lock to unlock it. */
+bool kw_folder_lock(const char *path, int *ret_lock, kw_error *ret_error);
+/* Syncs the names of the files in the folder. */
+bool kw_folder_sync(const char *path, kw_error *ret_error);
+/* Writes and syncs the file format. */
+bool kw_folder_write_format(const char *path, kw_error *ret_error);
+
 /* Creates the folder if it is missing, locks it, and checks its format. UNAVAILABLE if another process uses
  * it or it cannot be written, CORRUPT if it contains something else. Close ret_lock to unlock the folder. */
 bool kw_folder_claim(const char *path, int *ret_lock, kw_error *ret_error);

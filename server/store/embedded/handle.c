@@ -5,7 +5,6 @@
 #include "store/embedded/embedded_internal.h"
 
 #include "base/metrics.h"
-#include "store/refuse.h"
 
 static void
 flush(kw_embedded_handle *handle)
@@ -297,6 +296,7 @@ kw_embedded_open_handle(kw_store *store, kw_loop *loop)
         .describe_table = kw_embedded_describe_table,
         .drop_table = handle_drop_table,
         .regions = kw_embedded_regions,
+        .backup = kw_embedded_backup,
         .close = handle_close,
         .free = handle_free,
     };

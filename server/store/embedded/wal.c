@@ -299,12 +299,12 @@ report_missing(const kw_wal_findings *findings, kw_error *ret_error)
         return false;
     g_autofree char *name = name_missing(findings);
     g_autofree char *doubt = kw_files_doubt_manifest(findings->files);
-    return kw_error_set(
-        ret_error, KW_CORRUPT,
-        "%s%s, and acknowledged commits with it. Restore the folder from a backup. Without one, "
-        "make a copy of the folder; then run keywayd --repair, which drops the commits after "
-        "the missing ones and lists what it dropped",
-        name, doubt);
+    return kw_error_set(ret_error, KW_CORRUPT,
+                        "%s%s, and acknowledged commits with it. Restore the folder from a backup "
+                        "(docs/backup.md). Without one, "
+                        "make a copy of the folder; then run keywayd --repair, which drops the commits after "
+                        "the missing ones and lists what it dropped",
+                        name, doubt);
 }
 
 /* Between two commits, the log before the missing ones can have been truncated. */

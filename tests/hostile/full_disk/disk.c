@@ -2,7 +2,7 @@
  *
  * KW_DISK names a file of 16 bytes that the test also maps: what fails (int64), and after how many more
  * written bytes it fails, or how many milliseconds a sync takes (int64). Only files in rows/, those of
- * RocksDB, are affected.
+ * RocksDB, are affected, or those of an unfinished backup.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-enum { NOTHING = 0, WRITES = 1, SYNCS = 2, SLOW_SYNCS = 3 };
+enum { NOTHING = 0, WRITES = 1, SYNCS = 2, SLOW_SYNCS = 3, BACKUP_WRITES = 4, SLOW_BACKUP_SYNCS = 5 };
 
 typedef struct control {
     _Atomic int64_t fails;
@@ -46,6 +46,8 @@ concerns(int file, int64_t what)
     snprintf(link, sizeof link, "/proc/self/fd/%d", file);
     ssize_t size = readlink(link, path, sizeof path - 1);
     path[size > 0 ? size : 0] = '\0';
+    if (what == BACKUP_WRITES || what == SLOW_BACKUP_SYNCS)
+        return strstr(path, "/.partial/") != NULL;
     return strstr(path, "/rows/") && !strstr(path, "/LOG");
 }
 
@@ -67,10 +69,16 @@ full(void)
     return -1;
 }
 
+static int
+is_full(int file)
+{
+    return concerns(file, WRITES) || concerns(file, BACKUP_WRITES);
+}
+
 ssize_t
 write(int file, const void *data, size_t size)
 {
-    if (size && concerns(file, WRITES) && (size = take(size)) == 0)
+    if (size && is_full(file) && (size = take(size)) == 0)
         return full();
     return syscall(SYS_write, file, data, size);
 }
@@ -78,7 +86,7 @@ write(int file, const void *data, size_t size)
 ssize_t
 pwrite64(int file, const void *data, size_t size, off64_t at)
 {
-    if (size && concerns(file, WRITES) && (size = take(size)) == 0)
+    if (size && is_full(file) && (size = take(size)) == 0)
         return full();
     return syscall(SYS_pwrite64, file, data, size, at);
 }
@@ -92,7 +100,7 @@ pwrite(int file, const void *data, size_t size, off_t at)
 int
 fallocate(int file, int mode, off_t at, off_t size)
 {
-    if (concerns(file, WRITES))
+    if (is_full(file))
         return (int)full();
     return (int)syscall(SYS_fallocate, file, mode, at, size);
 }
@@ -106,7 +114,7 @@ fallocate64(int file, int mode, off64_t at, off64_t size)
 static void
 be_slow(int file)
 {
-    if (concerns(file, SLOW_SYNCS))
+    if (concerns(file, SLOW_SYNCS) || concerns(file, SLOW_BACKUP_SYNCS))
         usleep((useconds_t)(1000 * find_control()->bytes_left));
 }
 

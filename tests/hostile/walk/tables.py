@@ -117,7 +117,7 @@ def settings(limits):
     return ("listen: 127.0.0.1:0\nadmin: 127.0.0.1:0\nloops: 2\npolicy: {{source: store}}\n"
             "log: {{level: error}}\ntimeouts: {{call: 5s, frame: 5s, drain: 5s}}\n"
             f"limits: {{{{connections: 4000, {', '.join(f'{name}: {size}' for name, size in limits.items() if name != 'cache')}}}}}\n"
-            f"store: {{{{kind: embedded, path: {{folder}}/data, cache: {limits['cache']}}}}}\n")
+            f"store: {{{{kind: embedded, path: {{folder}}/data, backup_folder: {{folder}}, cache: {limits['cache']}}}}}\n")
 
 
 def fill(gateway):

@@ -173,6 +173,7 @@ test_gateway_settings(void)
     g_assert_cmpstr(model->store.embedded.path, ==, "/srv/keyway");
     g_assert_cmpint(model->store.embedded.cache_bytes, ==, 301 << 20);
     g_assert_cmpint(model->store.embedded.readers, ==, 4);
+    g_assert_cmpstr(model->store.embedded.backup_folder, ==, "/srv/backups");
     g_assert_cmpint(model->store.create_missing, ==, 0);
     g_assert_cmpstr(model->store.catalog, ==, "ns:layouts");
 }
@@ -244,7 +245,7 @@ test_field_settings(void)
     assert_field(&fields[7], "seen", KW_FIELD_TIMESTAMP, "d:seen", KW_CELL_RAW_BE4);
     g_assert_cmpint(fields[0].max_bytes, ==, 64);
     g_assert_cmpstr(fields[0].about, ==, "the number");
-    g_assert_cmpint(fields[0].mark.line, ==, 45);
+    g_assert_cmpint(fields[0].mark.line, ==, 46);
     g_assert_cmpint(fields[0].mark.column, ==, 7);
     g_assert_cmpint(fields[1].unit, ==, KW_UNIT_US);
     g_assert_cmpuint(fields[2].values_count, ==, 2);
@@ -347,7 +348,7 @@ test_component_settings(void)
     g_assert_cmpuint(path->components_count, ==, 5);
     const kw_model_component *hash = &path->components[0];
     g_assert_cmpstr(hash->name, ==, "hash");
-    g_assert_cmpint(hash->mark.line, ==, 54);
+    g_assert_cmpint(hash->mark.line, ==, 55);
     g_assert_cmpint(hash->mark.column, ==, 9);
     const kw_model_setting *of = kw_model_setting_find(hash, "of");
     g_assert_cmpint(of->kind, ==, KW_SETTING_TEXTS);

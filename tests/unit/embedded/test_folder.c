@@ -58,6 +58,20 @@ test_not_a_store(void)
     temporary_folder_remove(folder);
 }
 
+/* The rest of a store is not mistaken for a folder of something else. */
+static void
+test_part_of_a_store(void)
+{
+    static const char *const rests[] = {"rows", "acknowledged", "filled"};
+    for (size_t i = 0; i < G_N_ELEMENTS(rests); i++) {
+        g_autofree char *folder = temporary_folder_new();
+        g_autofree char *file = g_build_filename(folder, rests[i], NULL);
+        g_assert_true(g_file_set_contents(file, "", 0, NULL));
+        expect_rejected(folder, KW_CORRUPT, "restore the whole folder from a backup (docs/backup.md)");
+        temporary_folder_remove(folder);
+    }
+}
+
 static void
 test_other_format(void)
 {
@@ -197,6 +211,7 @@ main(int argc, char **argv)
     g_test_add_func("/folder/created", test_created);
     g_test_add_func("/folder/locked", test_locked);
     g_test_add_func("/folder/not_a_store", test_not_a_store);
+    g_test_add_func("/folder/part_of_a_store", test_part_of_a_store);
     g_test_add_func("/folder/other_format", test_other_format);
     g_test_add_func("/folder/path_is_a_file", test_path_is_a_file);
     g_test_add_func("/folder/damaged", test_damaged);
