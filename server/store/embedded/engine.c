@@ -16,8 +16,10 @@
 #define LEVEL1_BYTES ((uint64_t)128 * 1024 * 1024)
 #define FILE_BYTES ((uint64_t)32 * 1024 * 1024)
 #define BLOCK_BYTES ((size_t)16 * 1024)
-/* With long keys, the index of a file can be larger than the cache. So it is read in parts of this size, and
- * its keys are stored without the prefix that they share with the previous key. */
+/* With long keys, the index of a file can be larger than the cache. A file of values that compress well has
+ * so many rows that its filter is larger than a shard of the cache, a 64th of it by default. So both are read
+ * in parts of at most this size. The keys of an index are stored without the prefix that they share with the
+ * previous key. */
 #define INDEX_PART_BYTES ((size_t)256 * 1024)
 #define INDEX_RESTART 16
 #define BLOOM_BITS 10.0
@@ -170,11 +172,13 @@ set_table_format(kw_engine *engine)
     rocksdb_block_based_options_set_whole_key_filtering(format, 0);
     rocksdb_block_based_options_set_cache_index_and_filter_blocks(format, 1);
     rocksdb_block_based_options_set_cache_index_and_filter_blocks_with_high_priority(format, 1);
-    /* Ends a block before a cell that does not fit, not after it: usually between two rows. The index then
-     * does not need the whole key of the second row. */
-    rocksdb_block_based_options_set_block_size_deviation(format, 100);
+    /* Ends a block that is a quarter full before a cell that does not fit, not after it: usually between two
+     * rows. The index then does not need the whole key of the second row. RocksDB makes the parts of a filter
+     * smaller by the same percentage, so with 100, each part would have only a few keys. */
+    rocksdb_block_based_options_set_block_size_deviation(format, 75);
     rocksdb_block_based_options_set_index_type(format,
                                                rocksdb_block_based_table_index_type_two_level_index_search);
+    rocksdb_block_based_options_set_partition_filters(format, 1);
     rocksdb_block_based_options_set_metadata_block_size(format, INDEX_PART_BYTES);
     rocksdb_block_based_options_set_index_block_restart_interval(format, INDEX_RESTART);
     rocksdb_block_based_options_set_pin_top_level_index_and_filter(format, 0);

@@ -48,3 +48,13 @@ typedef struct bench_gets {
 } bench_gets;
 /* Gets random rows of those that bench_load_rows wrote. */
 void bench_run_gets(kw_store *store, const bench_scans *rows, bench_gets *gets);
+
+typedef struct bench_compressed {
+    size_t rows;
+    bool compressible;
+    double get_us,
+        latest_us; /* results: medians of one caller, of a get and of the latest 20 rows of 16 buckets */
+} bench_compressed;
+/* Loads the rows and compacts all files. */
+void bench_load_compressed(kw_store *store, const bench_compressed *rows);
+void bench_read_compressed(kw_store *store, bench_compressed *rows);

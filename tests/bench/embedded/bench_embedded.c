@@ -1,12 +1,13 @@
 /* Operations per second of the embedded store, compared with the duration of one sync on the same disk:
  *
- *   bench_embedded [--check] [--folder DIR] [--seconds N] [--callers N]
+ *   bench_embedded [--check] [--folder DIR] [--seconds N] [--callers N] [--compressed ROWS]
  *
  * Durable puts by 1, 64 and 1,000 callers on two loops, of one 100-byte cell and of three small ones. The
  * ratio is relative to callers / sync, where a sync appends as many bytes as a commit of all callers and
  * calls fdatasync. The speed of a disk changes over time, so rounds of both alternate, and the median round
  * counts. Then a read of 16 ranges at the same time, forward and in reverse, and gets. --check fails on a
- * missed target; --callers measures only puts, by that many callers.
+ * missed target; --callers measures only puts, by that many callers. --compressed measures only reads of that
+ * many rows, of values that compress well relative to values that do not, three times in turn.
  */
 #include "bench.h"
 
@@ -142,18 +143,47 @@ report_reads(const char *folder, double seconds, bool check)
     kw_store_free(store);
 }
 
+static void
+report_compressed(const char *folder, size_t rows, bool check)
+{
+    enum { TURNS = 3 };
+    bench_compressed sides[2] = {{.rows = rows, .compressible = true}, {.rows = rows}};
+    kw_store *stores[2];
+    for (int i = 0; i < 2; i++) {
+        g_autofree char *own = g_build_filename(folder, i ? "random" : "compressible", NULL);
+        stores[i] = open_store(own);
+        bench_load_compressed(stores[i], &sides[i]);
+    }
+    printf("%zu rows, compressible/random: get p50 us, latest 20 of 16 buckets p50 us\n", rows);
+    double gets[TURNS], latest[TURNS];
+    for (int turn = 0; turn < TURNS; turn++) {
+        for (int i = 0; i < 2; i++)
+            bench_read_compressed(stores[i], &sides[i]);
+        gets[turn] = sides[0].get_us / sides[1].get_us;
+        latest[turn] = sides[0].latest_us / sides[1].latest_us;
+        printf("%.0f/%.0f = %.2f, %.0f/%.0f = %.2f\n", sides[0].get_us, sides[1].get_us, gets[turn],
+               sides[0].latest_us, sides[1].latest_us, latest[turn]);
+        fflush(stdout);
+    }
+    target(check, MIN(MIN(gets[0], gets[1]), gets[2]) <= 1.5, "values that compress: get p50 <= 1.5");
+    target(check, MIN(MIN(latest[0], latest[1]), latest[2]) <= 2, "values that compress: latest 20 <= 2");
+    for (int i = 0; i < 2; i++)
+        kw_store_free(stores[i]);
+}
+
 int
 main(int argc, char **argv)
 {
     gboolean check = FALSE;
     double seconds = 3;
-    int callers = 0;
+    int callers = 0, compressed = 0;
     g_autofree char *base = NULL;
     const GOptionEntry entries[] = {
         {"check", 0, 0, G_OPTION_ARG_NONE, &check, "Fail on a missed target", NULL},
         {"folder", 0, 0, G_OPTION_ARG_FILENAME, &base, "Folder for the store", "DIR"},
         {"seconds", 0, 0, G_OPTION_ARG_DOUBLE, &seconds, "Duration of each part", "N"},
         {"callers", 0, 0, G_OPTION_ARG_INT, &callers, "Measure only puts by this many callers", "N"},
+        {"compressed", 0, 0, G_OPTION_ARG_INT, &compressed, "Measure only reads of this many rows", "ROWS"},
         {0}};
     g_autoptr(GOptionContext) context = g_option_context_new("- measures the embedded store");
     g_option_context_add_main_entries(context, entries, NULL);
@@ -165,11 +195,15 @@ main(int argc, char **argv)
         g_error("cannot make %s", folder);
     g_autofree char *puts = g_build_filename(folder, "puts", NULL),
                     *reads = g_build_filename(folder, "reads", NULL);
-    kw_store *store = open_store(puts);
-    report_puts(store, puts, seconds, callers, check);
-    kw_store_free(store);
-    if (!callers)
-        report_reads(reads, seconds, check);
+    if (compressed) {
+        report_compressed(folder, (size_t)compressed, check);
+    } else {
+        kw_store *store = open_store(puts);
+        report_puts(store, puts, seconds, callers, check);
+        kw_store_free(store);
+        if (!callers)
+            report_reads(reads, seconds, check);
+    }
     const char *const remove_folder[] = {"rm", "-rf", folder, NULL};
     g_spawn_sync(NULL, (char **)(uintptr_t)remove_folder, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL, NULL,
                  NULL, NULL);
