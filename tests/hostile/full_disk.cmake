@@ -9,3 +9,7 @@ if(NOT KEYWAY_SANITIZE MATCHES thread)
       ENVIRONMENT "KEYWAYD=$<TARGET_FILE:keywayd>;KW_DISK_LIBRARY=$<TARGET_FILE:kw_test_disk>;PYTHONDONTWRITEBYTECODE=1;PYTHONPATH=${PROJECT_SOURCE_DIR}/tests/support:${KW_TEST_PYTHON_GEN}")
   endforeach()
 endif()
+# A small disk, mounted by the test; skipped if this user cannot mount one.
+add_test(NAME hostile.small_disk COMMAND ${KW_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/full_disk/small_disk.py)
+set_tests_properties(hostile.small_disk PROPERTIES LABELS hostile TIMEOUT 600 FIXTURES_REQUIRED python SKIP_RETURN_CODE 77
+  ENVIRONMENT "KEYWAYD=$<TARGET_FILE:keywayd>;PYTHONDONTWRITEBYTECODE=1;PYTHONPATH=${PROJECT_SOURCE_DIR}/tests/support:${KW_TEST_PYTHON_GEN}")

@@ -24,6 +24,11 @@
 #define INDEX_RESTART 16
 #define BLOOM_BITS 10.0
 
+/* After a write has failed because the disk was full, RocksDB waits until more than one write buffer is free,
+ * and then writes all buffers to files. It looks for free space every five seconds. */
+#define FREE_SPACE "64 MiB"
+G_STATIC_ASSERT(WRITE_BUFFERS *WRITE_BUFFER_BYTES == (size_t)64 * 1024 * 1024);
+
 /* --- failures --------------------------------------------------------------------------------------- */
 
 /* One set per process, because a process has one engine. */
@@ -60,14 +65,15 @@ kw_engine_failed(char *message, const char *doing, kw_error *ret_error)
     bool full = strstr(message, "No space left") != NULL;
     if (should_log(full))
         kw_log(KW_LOG_ERROR, "embedded",
-               full ? "the disk is full; writes fail until it has free space" : "RocksDB failed",
+               full ? "the disk is full; writes fail until it has up to " FREE_SPACE " of free space"
+                    : "RocksDB failed",
                KW_LOG_FACT("doing", doing), KW_LOG_FACT("reason", message),
                KW_LOG_FACT("failures_not_logged", atomic_exchange(&unlogged, 0)));
     rocksdb_free(message);
     return kw_error_set(ret_error, corrupt ? KW_CORRUPT : KW_UNAVAILABLE,
                         "the embedded store failed while %s%s", doing,
                         corrupt ? ": stored data is damaged"
-                        : full  ? ": the disk is full"
+                        : full  ? ": the disk is full; free " FREE_SPACE " on it"
                                 : "");
 }
 
