@@ -39,13 +39,12 @@ tables:
       - field: b
 """
 
-# limits.memory in MiB, the policy's limits, the cache
+# limits.memory in MiB, the policy's limits, the cache. hostile.idl_walk tries 1 GiB, too.
 SIZES = (
     (64, "memory: 64MiB, frame: 4MiB, decoded: 16MiB, scan_buffer: 4MiB, page_bytes: 2MiB", "16MiB"),
     (256, "memory: 256MiB", "64MiB"),
-    (1024, "memory: 1GiB", "64MiB"),
 )
-
+ATTACK_S = 4
 
 # Records of 10,000 entries that one call returns. Under ASan each allocation needs more memory.
 LEAST_RECORDS = 0 if is_sanitized() else 10
@@ -171,7 +170,7 @@ class LargeCalls(unittest.TestCase):
                 served = busy = 0
                 gateway.reset_peak()
                 with Attack(gateway, sent, reads):
-                    end = time.monotonic() + 8
+                    end = time.monotonic() + ATTACK_S
                     while time.monotonic() < end:
                         try:
                             self.assertIsNotNone(data.get("wide", key, None, None).record)

@@ -4,7 +4,7 @@ buffers of the embedded store and what the gateway holds at its start. After eac
 
 The latencies are printed. They are not checked, because attackers, gateway and caller share the cores of the machine.
 
-Attackers choose the attacks at random: KW_SEED. KW_MIX_SECONDS: how long they run, by default 30. KW_MIX: a regular
+Attackers choose the attacks at random: KW_SEED. KW_MIX_SECONDS: how long they run, by default 30 (with a sanitizer 10). KW_MIX: a regular
 expression of the names of the attacks (mixed/attacks.py).
 """
 import multiprocessing
@@ -24,9 +24,9 @@ MIB = 1024 * 1024
 BUDGET = 256 * MIB
 WRITE_BUFFERS = 64 * MIB  # of the embedded store; not part of limits.memory
 SEED = int(os.environ.get("KW_SEED", time.time_ns() % 2**32))
-SECONDS = float(os.environ.get("KW_MIX_SECONDS", 30))
+SECONDS = float(os.environ.get("KW_MIX_SECONDS", 30 if not is_sanitized() else 10))
 CHOSEN = os.environ.get("KW_MIX", "")
-EACH_S = 3        # for an attack alone
+EACH_S = 3 if not is_sanitized() else 1  # for an attack alone
 ATTACKERS = 3     # attacks at the same time, in the mix
 PATIENCE_S = 3    # of an attacker that waits for replies
 BUSY_MOST = 0.03  # short runs: 0 to 0.8 % were seen
