@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#define EDGE_ROWS 16    /* first and last rows of a region */
+#define EDGE_ROWS 256   /* first and last rows of a region; of a table that has not twice as many, all */
 #define SEEKS 64        /* random keys of a region */
 #define SEEK_ROWS 4     /* rows after each of them */
 #define READS_AT_ONCE 4 /* of one check */
