@@ -12,18 +12,21 @@
 #include "gateway/state.h"
 
 static void
-end(kw_gateway *gateway)
+end(kw_job *job)
 {
+    kw_gateway *gateway = (kw_gateway *)(void *)((char *)job - offsetof(kw_gateway, last_job));
     kw_gateway_move(gateway, KW_GATEWAY_DONE);
     kw_loop_stop(gateway->loop);
 }
 
+/* No job waits for the store any more. Those that are queued end without using the catalog. */
 static void
 on_handle_closed(void *user)
 {
     kw_gateway *gateway = user;
     gateway->handle = NULL;
-    end(gateway);
+    gateway->last_job.run = end;
+    kw_jobs_add(&gateway->jobs, &gateway->last_job);
 }
 
 static void

@@ -67,6 +67,7 @@ typedef struct kw_gateway {
     _Atomic unsigned policy_reads;
     kw_policy *candidate; /* of prepare_job, if the catalog keeps the policy */
     kw_job prepare_job;   /* STARTING, WAITING: to begin serving; SERVING: after the registration was lost */
+    kw_job last_job;      /* DRAINING: ends the process */
 
     kw_service *service;
     kw_net *net;

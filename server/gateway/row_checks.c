@@ -305,7 +305,7 @@ kw_row_checks_start(kw_row_checks *self, const kw_policy *policy, const kw_admis
     size_t needed = 0;
     uint64_t now_ns = kw_clock_mono_ns();
     g_hash_table_foreach_remove(self->all, is_outdated, &now_ns);
-    for (size_t i = 0; i < kw_policy_table_count(policy); i++) {
+    for (size_t i = 0; !self->stopped && i < kw_policy_table_count(policy); i++) {
         const kw_table *table = kw_policy_table(policy, i);
         for (size_t path = 0; path < table->paths_and_association_count; path++)
             needed += must_check(admission, table, path) &&
@@ -442,7 +442,7 @@ kw_row_checks_show(kw_row_checks *self, kw_policy *policy)
 static void
 describe_tables(kw_row_checks *self, kw_policy *policy, bool begins)
 {
-    for (size_t i = 0; i < kw_policy_table_count(policy); i++) {
+    for (size_t i = 0; !self->stopped && i < kw_policy_table_count(policy); i++) {
         const kw_table *table = kw_policy_table(policy, i);
         for (size_t path = 0; path < table->paths_and_association_count; path++) {
             const row_check *check = find(self, table, path);
