@@ -14,6 +14,6 @@
 bool kw_turns_is_large(const kw_commit *commit);
 
 /* Moves the small commits before the large ones, up to the first change of tables, and changes no other
- * order. A small commit stays behind a large one that changes one of its rows: a removal that was submitted
- * after a put gets no smaller timestamp. */
+ * order. A small commit stays after a large one that changes one of its rows, so a removal that was
+ * submitted after a put gets no smaller timestamp. */
 void kw_turns_arrange(kw_commit **pending);

@@ -5,8 +5,8 @@
 #   KW_HBASE_RUN    folder for data, logs, pids and configuration   (first argument of the scripts)
 #   KW_HBASE_LIB    folder with the jars                            (a cache folder of the user)
 #   KW_HBASE_PORTS  "ZOOKEEPER BUFFERED FRAMED" sets the ports     (free ports)
-#   KW_HBASE_HEAP   heap of the HBase JVM; the tests leave more
-#                   than 200 tables behind, which need 260 MB       (768m)
+#   KW_HBASE_HEAP   heap of the HBase JVM; the tests do not drop
+#                   more than 200 tables, which need 260 MB         (768m)
 #   KW_HBASE_THRIFT_HEAP  heap of each Thrift2 JVM                  (192m)
 #   KW_HBASE_CONF   more settings of hbase-site.xml: "key=value key=value"
 #   KW_HBASE_THRIFT_CONF   the same, for the Thrift2 servers only
