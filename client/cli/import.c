@@ -160,14 +160,20 @@ close_rejects(import_run *run)
 }
 
 static int
-conclude(import_run *run, guint64 written)
+conclude(import_run *run, const kw_source *source, guint64 written)
 {
+    const char *text;
+    guint64 missing = kw_source_missing(source, &text);
     double seconds = kw_progress_seconds(&run->progress);
 
     g_printerr("%s: %" G_GUINT64_FORMAT " records written, %" G_GUINT64_FORMAT " rejected, %.1f s, %.0f/s\n",
                run->name, written, run->rejected, seconds, (double)written / MAX(seconds, 0.001));
     if (run->rejected > 0 && run->reject_file != NULL)
         g_printerr("Correct the rejected records in %s and import that file.\n", run->reject_file);
+    if (missing > 0)
+        g_printerr("Cells stored as the text %s, or one like it: %" G_GUINT64_FORMAT
+                   ". If it stands for a missing value, import the file again with --null %s\n",
+                   text, missing, text);
     return run->rejected > 0 ? KW_EXIT_REJECTED : KW_EXIT_OK;
 }
 
@@ -190,7 +196,7 @@ run_import(import_run *run, kw_cli *cli, const kw_table_info *table)
     done = read_all(run, source, batch, &error);
     kw_progress_end(&run->progress);
     if (done)
-        code = conclude(run, kw_batch_written(batch));
+        code = conclude(run, source, kw_batch_written(batch));
     else
         code = error != NULL ? report_stop(run, batch, error)
                              : report_interrupted(run, batch, kw_source_next_line(source));

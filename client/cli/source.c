@@ -168,6 +168,13 @@ kw_source_size(const kw_source *source)
     return source->size;
 }
 
+guint64
+kw_source_missing(const kw_source *source, const char **ret_first)
+{
+    *ret_first = source->missing_text;
+    return source->missing;
+}
+
 void
 kw_source_close(kw_source *source)
 {
@@ -178,6 +185,7 @@ kw_source_close(kw_source *source)
     kw_source_input_clear(&source->input);
     g_clear_pointer(&source->csv, kw_csv_reader_free);
     g_free(source->line);
+    g_free(source->missing_text);
     g_free(source);
 }
 

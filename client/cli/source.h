@@ -35,6 +35,10 @@ bool kw_source_next(kw_source *source, kw_source_item *ret_item, GError **error)
 /* Number of the next line to read. */
 guint64 kw_source_next_line(const kw_source *source);
 
+/* How many cells of string fields have a text that programs write for a missing value, such as NULL or NA,
+ * and the first such text. None with a null_text. */
+guint64 kw_source_missing(const kw_source *source, const char **ret_first);
+
 /* Bytes of the file that were read so far, and of the whole file (0: unknown). */
 guint64 kw_source_position(const kw_source *source);
 guint64 kw_source_size(const kw_source *source);

@@ -58,12 +58,14 @@ static bool
 broken(kw_csv_reader *reader, const kw_source *source, GError **error)
 {
     int code = csv_error(&reader->parser);
+    bool escaped = strstr(source->line, "\\\"") != NULL;
 
-    g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID, "%s, line %" G_GUINT64_FORMAT ": %s", source->path,
-                source->number,
+    g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID, "%s, line %" G_GUINT64_FORMAT ": %s%s",
+                source->path, source->number,
                 code == CSV_EPARSE
                     ? "a quote is not closed, or is inside a cell that does not start with a quote"
-                    : csv_strerror(code));
+                    : csv_strerror(code),
+                escaped ? "; a backslash does not escape a quote: double it" : "");
     return false;
 }
 
@@ -132,6 +134,14 @@ check_names(const kw_csv_reader *reader, kw_source *source, GError **error)
     char *const *names = reader->names;
 
     for (char *const *name = names; *name != NULL; name++) {
+        if (**name == '\0') {
+            g_set_error(
+                error, KW_CLIENT_ERROR, KW_CLIENT_INVALID,
+                "%s, line %" G_GUINT64_FORMAT
+                ": cell %u names no field; pandas writes such a column of row numbers unless index=False",
+                source->path, reader->names_line, (guint)(name - names) + 1);
+            return false;
+        }
         if (kw_field_named(source->table, *name, &entry, error) == NULL) {
             g_prefix_error(error, "%s, line %" G_GUINT64_FORMAT ": ", source->path, reader->names_line);
             return false;
@@ -213,8 +223,24 @@ json_of(const kw_csv_reader *reader, const kw_source *source)
     return g_string_free(json, FALSE);
 }
 
+/* Counts a text that programs write for a missing value, but that can also be a value. */
+static void
+note_missing(kw_source *source, const char *name, const char *cell)
+{
+    static const char *const words[] = {"NULL", "null", "NA",   "N/A", "#N/A",
+                                        "NaN",  "nan",  "None", "nil", NULL};
+    const char *entry;
+    const kw_field_info *field = kw_field_named(source->table, name, &entry, NULL);
+
+    if (source->null_text != NULL || field == NULL || !g_strv_contains(words, cell) ||
+        !g_str_equal(field->of == NULL ? field->type : field->of, "string"))
+        return;
+    if (source->missing++ == 0)
+        source->missing_text = g_strdup(cell);
+}
+
 static kw_record *
-record_of(const kw_csv_reader *reader, const kw_source *source, GError **error)
+record_of(const kw_csv_reader *reader, kw_source *source, GError **error)
 {
     g_autoptr(kw_record) record = kw_record_new();
     guint names = g_strv_length(reader->names);
@@ -242,6 +268,7 @@ record_of(const kw_csv_reader *reader, const kw_source *source, GError **error)
                         reader->names[i]);
             return NULL;
         }
+        note_missing(source, reader->names[i], cell);
         if (!kw_source_set(source->table, record, reader->names[i], cell, error))
             return NULL;
     }

@@ -12,6 +12,8 @@ struct kw_source {
     const char *path;
     const char *null_text; /* or NULL */
     const kw_table_info *table;
+    guint64 missing;    /* see kw_source_missing */
+    char *missing_text; /* the first such text; NULL: none */
     char *line;         /* with its line end, or an element of the array; followed by a NUL */
     gsize capacity;     /* allocated bytes of line */
     gsize length;       /* bytes of line */

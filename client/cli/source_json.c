@@ -82,6 +82,16 @@ unwrap(JsonNode *root)
     return json_object_get_member(object, "record");
 }
 
+/* True if the line has only the opening brace of an object, as in indented JSON. */
+static bool
+is_open_brace(const kw_source *source)
+{
+    const char *brace = strchr(source->line, '{');
+
+    return brace != NULL && strspn(source->line, " \t") == (gsize)(brace - source->line) &&
+           brace[1 + strspn(brace + 1, " \t\r\n")] == '\0';
+}
+
 void
 kw_json_line_parse(const kw_source *source, kw_source_item *ret_item)
 {
@@ -102,6 +112,10 @@ kw_json_line_parse(const kw_source *source, kw_source_item *ret_item)
         g_set_error_literal(&ret_item->error, KW_CLIENT_ERROR, KW_CLIENT_INVALID,
                             read == root ? "the line is not a JSON object"
                                          : "the line's record is not a JSON object");
+    else if (!source->is_array && is_open_brace(source))
+        g_prefix_error(
+            &ret_item->error,
+            "the object does not end on this line; write one object per line (jq -c), or one array: ");
     else
         g_prefix_error(&ret_item->error, "the line is not JSON: ");
 }

@@ -20,7 +20,9 @@ add_test(NAME clients.import
   COMMAND ${KW_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/test_import.py $<TARGET_FILE:keyway>)
 add_test(NAME clients.spellings
   COMMAND ${KW_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/test_spellings.py $<TARGET_FILE:keyway>)
-set(kw_client_tests clients.import clients.spellings clients.library clients.cli clients.change clients.command_line clients.completion)
+add_test(NAME clients.other_programs
+  COMMAND ${KW_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/test_other_programs.py $<TARGET_FILE:keyway> ${PROJECT_SOURCE_DIR}/tests/data/imports)
+set(kw_client_tests clients.import clients.spellings clients.other_programs clients.library clients.cli clients.change clients.command_line clients.completion)
 
 # The C example is built as a user would build it: with pkg-config, against an installed libkeyway.
 set(kw_example_how_c ${CMAKE_COMMAND} ${PROJECT_BINARY_DIR})
