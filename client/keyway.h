@@ -629,6 +629,44 @@ KW_CLIENT_API kw_policy_version *kw_client_policy_in_effect(kw_client *client, g
                                                             GError **error);
 KW_CLIENT_API void kw_policy_version_free(kw_policy_version *version);
 
+/* --- backups of the catalog ----------------------------------------------------------------------- */
+
+/* A cell of the catalog, or a counter of sequences. */
+typedef struct kw_saved_cell {
+    GBytes *row;    /* of a counter: its name */
+    GBytes *column; /* of a counter: the column family */
+    GBytes *value;  /* of a counter: a decimal number */
+} kw_saved_cell;
+
+KW_CLIENT_API kw_saved_cell *kw_saved_cell_new(GBytes *row, GBytes *column, GBytes *value);
+KW_CLIENT_API void kw_saved_cell_free(kw_saved_cell *cell);
+
+typedef struct kw_catalog_page {
+    GPtrArray *cells;    /* kw_saved_cell */
+    GPtrArray *counters; /* kw_saved_cell */
+    char *counters_table;
+    gint64 counters_keep_ms;
+    GBytes *cursor; /* NULL: this is the last page */
+} kw_catalog_page;
+
+/* One page of an export of the catalog. cursor: NULL for the first one. */
+KW_CLIENT_API kw_catalog_page *kw_client_export_catalog(kw_client *client, GBytes *cursor, GError **error);
+KW_CLIENT_API void kw_catalog_page_free(kw_catalog_page *page);
+
+typedef enum kw_import_step { KW_IMPORT_START = 1, KW_IMPORT_ADD, KW_IMPORT_FINISH } kw_import_step;
+
+/* A part of an import; keyway.thrift describes the parts. */
+typedef struct kw_catalog_part {
+    const char *export_id;
+    kw_import_step step;
+    GPtrArray *cells;    /* NULL: none */
+    GPtrArray *counters; /* NULL: none */
+    const char *counters_table;
+    gint64 counters_keep_ms;
+} kw_catalog_part;
+
+KW_CLIENT_API bool kw_client_import_catalog(kw_client *client, const kw_catalog_part *part, GError **error);
+
 /* --- changes of tables ---------------------------------------------------------------------------- */
 
 typedef enum kw_change_action {
@@ -817,6 +855,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_explanation, kw_explanation_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_policy_info, kw_policy_info_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_applied_policy, kw_applied_policy_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_policy_version, kw_policy_version_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_catalog_page, kw_catalog_page_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_change_status, kw_change_status_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_advice, kw_advice_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_scrubbed, kw_scrubbed_free)

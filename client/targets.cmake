@@ -38,7 +38,7 @@ add_library(kw_thrift_glib STATIC)
 target_link_libraries(kw_thrift_glib PUBLIC kw_thrift_glib_objects)
 
 add_library(keyway_objects OBJECT
-  lib/admin.c lib/advise.c lib/changes.c lib/client.c lib/connection.c lib/decode_key.c lib/error.c lib/info.c lib/many.c lib/message.c lib/policy_versions.c lib/query.c
+  lib/admin.c lib/advise.c lib/catalog.c lib/changes.c lib/client.c lib/connection.c lib/decode_key.c lib/error.c lib/info.c lib/many.c lib/message.c lib/policy_versions.c lib/query.c
   lib/read.c lib/record.c lib/scan.c lib/scrub.c lib/tls.c lib/transport.c lib/verify.c lib/write.c)
 target_include_directories(keyway_objects PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
 target_compile_options(keyway_objects PRIVATE -fvisibility=hidden)
@@ -62,7 +62,7 @@ target_link_libraries(keyway_static PUBLIC PkgConfig::GLIB PkgConfig::THRIFT_C_G
 find_library(KW_LIBCSV csv REQUIRED)
 add_executable(keyway
   cli/diff.c cli/diff_rows.c cli/advise.c cli/advise_html.c cli/advise_json.c cli/advise_plot.c cli/advise_queries.c cli/json_text.c cli/advise_table.c
-  cli/allocate.c cli/backup.c cli/batch.c cli/change.c cli/change_diff.c cli/change_command.c cli/change_status.c cli/change_wait.c cli/check.c cli/connect.c cli/count.c cli/count_rows.c cli/create.c cli/decode.c cli/forget.c cli/explain.c cli/explain_json.c cli/json_build.c cli/file.c cli/import.c cli/interrupt.c cli/main.c cli/options.c
+  cli/allocate.c cli/backup.c cli/batch.c cli/catalog.c cli/catalog_file.c cli/change.c cli/change_diff.c cli/change_command.c cli/change_status.c cli/change_wait.c cli/check.c cli/connect.c cli/count.c cli/count_rows.c cli/create.c cli/decode.c cli/forget.c cli/explain.c cli/explain_json.c cli/json_build.c cli/file.c cli/import.c cli/interrupt.c cli/main.c cli/options.c
   cli/number.c cli/output.c cli/output_json.c cli/output_table.c cli/policy.c cli/policy_apply.c cli/private.c cli/progress.c cli/query_words.c cli/read.c cli/scrub.c cli/scrub_run.c cli/scrub_state.c cli/show.c
   cli/source.c cli/source_array.c cli/source_input.c cli/source_csv.c cli/source_json.c cli/stamp.c cli/terminal.c cli/text.c cli/value.c cli/verify.c cli/verify_print.c cli/verify_state.c cli/versions.c cli/write.c)
 target_link_libraries(keyway PRIVATE keyway_static PkgConfig::JSON_GLIB ${KW_LIBCSV} m kw_flags)

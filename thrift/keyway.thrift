@@ -380,6 +380,50 @@ struct PolicyVersion {
   5: optional string text
 }
 
+/** A cell of the catalog, or a counter of sequences, in a backup. */
+struct SavedCell {
+  /** The row key; of a counter: its name. */
+  1: required binary row,
+  /** The qualifier; of a counter: the column family. */
+  2: required binary column,
+  /** Of a counter: a decimal number. */
+  3: required binary value
+}
+
+/** A part of an export of the catalog. */
+struct CatalogPage {
+  1: required list<SavedCell> cells,
+  2: required list<SavedCell> counters,
+  /** The store table of the counters; empty if they are not in the store. */
+  3: required string counters_table,
+  /** The setting sequences.keep. */
+  4: required i64 counters_keep_ms,
+  /** For the next page. Absent: this is the last one. */
+  5: optional binary cursor
+}
+
+/** A part of an import of the catalog. */
+enum ImportStep {
+  /** Begins the import: until it has ended, no gateway serves tables. Without cells and counters. */
+  START = 1,
+  /** Cells, except the cell `policy` of the row `=facts`; and counters. */
+  ADD = 2,
+  /** Ends the import. The cell `policy`, if the export has it. */
+  FINISH = 3
+}
+
+struct CatalogPart {
+  /** Identifies the export: 64 hexadecimal digits, the same in all parts. */
+  1: required string export_id,
+  2: required ImportStep step,
+  /** Together at most 10,000 cells and counters of 2 MiB. The cells of one row, except `=facts`, are in one part. */
+  3: optional list<SavedCell> cells,
+  /** Each counter is raised to this value, if it is less. */
+  4: optional list<SavedCell> counters,
+  5: optional string counters_table,
+  6: optional i64 counters_keep_ms
+}
+
 /** What the operator orders for a change of a key rule. */
 enum ChangeAction {
   /** Queries read the rows under the new key rule. All rows must be copied and compared. */
@@ -892,6 +936,14 @@ service Admin {
    *  rules, and the orders of writes: it is also right in a policy file, and with another catalog. A comment at its
    *  beginning names the tables with a change under way. Fails with INVALID if this cannot be written into the text. */
   PolicyVersion policyInEffect(1: i64 version) throws (1: KeywayError failure),
+  /** Returns a part of the catalog (facts of the tables, versions of the policy, records of changes, time zones) and of the
+   *  counters of sequences, for a backup. The cells of the row `=facts` are in the first page. An absent or empty cursor
+   *  requests that page. */
+  CatalogPage exportCatalog(1: binary cursor) throws (1: KeywayError failure),
+  /** Puts a part of an export into an empty catalog. A part can be sent again, and the whole import repeated, until FINISH
+   *  has succeeded. Fails with REFUSED if the catalog is not empty, if another export is being imported, or if a gateway
+   *  serves tables from this catalog; with INVALID for a cell that Keyway does not write. */
+  void importCatalog(1: CatalogPart part) throws (1: KeywayError failure),
   /** Returns the changes (of key rules, paths or atomics) that are under way in a table; absent or empty: in all
    *  tables. */
   list<ChangeStatus> changes(1: string table) throws (1: KeywayError failure),

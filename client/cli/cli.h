@@ -124,6 +124,7 @@ int kw_command_verify(kw_cli *cli, int argc, char **argv);
 int kw_command_scrub(kw_cli *cli, int argc, char **argv);
 int kw_command_change(kw_cli *cli, int argc, char **argv);
 int kw_command_policy(kw_cli *cli, int argc, char **argv);
+int kw_command_catalog(kw_cli *cli, int argc, char **argv);
 int kw_command_check(kw_cli *cli, int argc, char **argv);
 int kw_command_reload(kw_cli *cli, int argc, char **argv);
 int kw_command_stats(kw_cli *cli, int argc, char **argv);

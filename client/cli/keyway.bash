@@ -78,7 +78,7 @@ _keyway_read()
                 command=$word
                 _keyway_load "$command"
                 if [[ $command == help ]]; then command=''; fi
-            elif [[ -z $inner && $command == @(policy|change) ]]; then
+            elif [[ -z $inner && $command == @(policy|change|catalog) ]]; then
                 inner=$word
                 _keyway_load "$command" "$inner"
             elif [[ -z $table ]]; then
@@ -101,9 +101,9 @@ _keyway_argument()
 {
     if [[ -z $command ]]; then
         _keyway_add "$1" '' < <(_keyway_commands)
-    elif [[ $command == @(policy|change) && -z $inner ]]; then
+    elif [[ $command == @(policy|change|catalog) && -z $inner ]]; then
         _keyway_add "$1" '' < <(_keyway_commands "$command")
-    elif [[ $command == @(check|advise|policy) || ($command == import && -n $table) ]]; then
+    elif [[ $command == @(check|advise|policy|catalog) || ($command == import && -n $table) ]]; then
         mapfile -t COMPREPLY < <(compgen -f -- "$1")
         compopt -o filenames
     elif [[ $command == @(tables|reload|stats) || ($command == change && $inner == list) ]]; then

@@ -37,6 +37,7 @@ static const struct {
     {"scrub", "TABLE", "compare the paths of a table, and repair them", kw_command_scrub},
     {"verify", "TABLE", "check that all rows of a table follow its policy", kw_command_verify},
     {"policy", "[COMMAND]", "print the policy; import, apply, list and compare versions", kw_command_policy},
+    {"catalog", "COMMAND", "export and import the catalog", kw_command_catalog},
     {"change", "COMMAND", "control a change of a table while the table is in use", kw_command_change},
     {"check", "FILE...", "find problems in policy files", kw_command_check},
     {"reload", "", "make the gateway read its policy file again", kw_command_reload},

@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "catalog/adopt.h"
+#include "catalog/create.h"
 #include "catalog/others.h"
 #include "catalog/zones.h"
 
@@ -263,7 +264,8 @@ kw_admission_look_up(kw_admission *admission)
 static bool
 look_up_tables(kw_admission *admission, kw_error *ret_error)
 {
-    if (!kw_catalog_check_zones(admission->image, admission->policy, ret_error) ||
+    if (!kw_catalog_image_check_whole(admission->image, ret_error) ||
+        !kw_catalog_check_zones(admission->image, admission->policy, ret_error) ||
         !kw_admission_take_step(admission, ret_error))
         return false;
     kw_admission_look_up(admission);
@@ -295,10 +297,9 @@ on_read(void *user, kw_catalog_image *image, const kw_error *error)
 }
 
 static void
-on_created(void *user, bool created, const kw_error *error)
+on_created(void *user, const kw_error *error)
 {
     kw_admission *admission = user;
-    (void)created; /* this gateway or another one created it */
     if (error)
         fail(admission, error);
     else
@@ -306,32 +307,10 @@ on_created(void *user, bool created, const kw_error *error)
 }
 
 static void
-on_described(void *user, kw_table_facts *facts, const kw_error *error)
-{
-    kw_admission *admission = user;
-    bool exists = facts && facts->exists;
-    kw_table_facts_free(facts);
-    if (error || exists) {
-        on_created(admission, false, error);
-        return;
-    }
-    admission->family = (kw_family_spec){
-        .name = "d", .block_cache = -1, .in_memory = -1, .keep_deleted_cells = -1, .replication_scope = -1};
-    admission->spec = (kw_table_spec){.name = admission->catalog->table,
-                                      .families = &admission->family,
-                                      .families_count = 1,
-                                      .deadline = admission->deadline};
-    kw_store_handle_create_table(admission->catalog->settings.handle, &admission->spec, on_created,
-                                 admission);
-}
-
-static void
 look_up_catalog(kw_admission *admission)
 {
-    kw_catalog *catalog = admission->catalog;
     admission->looked_up = true;
-    kw_store_handle_describe_table(catalog->settings.handle, catalog->table, admission->deadline,
-                                   on_described, admission);
+    kw_catalog_create(admission->catalog, admission->arena, admission->deadline, on_created, admission);
 }
 
 kw_admission *

@@ -10,8 +10,6 @@ struct kw_admission {
     kw_policy *policy;
     kw_deadline deadline; /* of the current half */
     bool looked_up;       /* whether the catalog's table exists */
-    kw_table_spec spec;   /* of the catalog's table, when it is created */
-    kw_family_spec family;
     kw_catalog_image *image;
     size_t count; /* tables of the policy */
     kw_facts **wanted;

@@ -57,7 +57,8 @@ on_read(void *user, kw_catalog_image *image, const kw_error *error)
     }
     kw_error refused;
     admission->image = image;
-    if (!kw_catalog_check_zones(image, admission->policy, &refused) ||
+    if (!kw_catalog_image_check_whole(image, &refused) ||
+        !kw_catalog_check_zones(image, admission->policy, &refused) ||
         !kw_admission_take_step(admission, &refused)) {
         end_preview(admission, &refused);
         return;

@@ -32,7 +32,7 @@ new_image(void)
 {
     kw_arena *arena = kw_arena_new();
     kw_catalog_image *image = KW_ARENA_NEW(arena, kw_catalog_image);
-    *image = (kw_catalog_image){.arena = arena, .id = ""};
+    *image = (kw_catalog_image){.arena = arena, .id = "", .importing = ""};
     return image;
 }
 

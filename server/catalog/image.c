@@ -40,6 +40,14 @@ kw_catalog_image_table(const kw_catalog_image *image, const char *name)
 }
 
 bool
+kw_catalog_image_check_whole(const kw_catalog_image *image, kw_error *ret_error)
+{
+    return !image->importing[0] ||
+           kw_error_set(ret_error, KW_UNAVAILABLE,
+                        "an export is being imported into the catalog; run keyway catalog import to its end");
+}
+
+bool
 kw_catalog_image_is_created(const kw_catalog_image *image, const char *store_table)
 {
     for (size_t i = 0; i < image->created_count; i++)
@@ -120,6 +128,7 @@ add_tables(reading *self, const kw_row *row, kw_error *ret_error)
     kw_bytes zone = KW_BYTES_LITERAL(KW_CATALOG_ZONE_PREFIX);
     const kw_cell *version = find_cell(row, "policy"), *changes = find_cell(row, "changes");
     image->id = cell_text(row, "id", image->arena);
+    image->importing = cell_text(row, "importing", image->arena);
     if (version && !kw_version_parse(version->value, &image->version, ret_error))
         return false;
     if (changes &&
@@ -262,7 +271,7 @@ read_rows(kw_store_handle *handle, kw_range_scan_spec rows, kw_deadline deadline
                       .legacy = g_array_new(FALSE, FALSE, sizeof(kw_legacy_row)),
                       .done = done,
                       .user = user};
-    *self->image = (kw_catalog_image){.arena = arena, .id = ""};
+    *self->image = (kw_catalog_image){.arena = arena, .id = "", .importing = ""};
     self->scan = kw_store_handle_open_range_scan(handle, &rows);
     fetch(self);
 }

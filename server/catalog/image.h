@@ -3,7 +3,8 @@
  *   row            cells of family d
  *   =facts         id: random, another one after each change; table/NAME: facts of a table as JSON (empty:
  *                  forgotten); made/STORE_TABLE: Keyway created it; policy: the current version (version.h);
- *                  changes: the records of changes (changes.h); zone/KEY: steps of a time zone (zones.h)
+ *                  changes: the records of changes (changes.h); zone/KEY: steps of a time zone (zones.h);
+ *                  importing: an export is being imported (transfer.h)
  *   =gateway/...   id, protocol, says, lease: a gateway that serves, or is about to; the name is random
  *   T/P/N, store/S fingerprint, description: rows written by releases without facts (adopt.h)
  *   ~policy/...    texts of policy versions (version.h); not a part of the image
@@ -28,6 +29,7 @@
 #define KW_CATALOG_FAMILY KW_BYTES_LITERAL("d")
 #define KW_CATALOG_FACTS_ROW KW_BYTES_LITERAL("=facts")
 #define KW_CATALOG_ID KW_BYTES_LITERAL("id")
+#define KW_CATALOG_IMPORTING KW_BYTES_LITERAL("importing")
 #define KW_CATALOG_GATEWAY_PREFIX "=gateway/"
 #define KW_CATALOG_GATEWAY_STOP "=gateway0" /* sorts after all of them */
 #define KW_CATALOG_TABLE_PREFIX "table/"
@@ -80,6 +82,7 @@ typedef struct kw_zone_text {
 typedef struct kw_catalog_image {
     kw_arena *arena;
     const char *id;            /* "" before the first change */
+    const char *importing;     /* the ID of the export that is being imported; "": none */
     int64_t newest_ms;         /* the newest timestamp in the row of facts; 0 before the first change */
     int64_t seen_ms;           /* the store's time at most some seconds before the read; set by others.h */
     kw_version_name version;   /* the current policy version; number 0: none */
@@ -112,6 +115,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_catalog_image, kw_catalog_image_free)
 
 /* NULL if there is none. */
 const kw_facts *kw_catalog_image_table(const kw_catalog_image *image, const char *name);
+/* UNAVAILABLE while an export is being imported: the facts are incomplete. */
+bool kw_catalog_image_check_whole(const kw_catalog_image *image, kw_error *ret_error);
 /* True if Keyway created the store table. */
 bool kw_catalog_image_is_created(const kw_catalog_image *image, const char *store_table);
 

@@ -131,6 +131,7 @@ open_loops(kw_gateway *gateway)
                                                              .apply = kw_policy_requests_apply,
                                                              .history = kw_policy_requests_history,
                                                              .version = kw_policy_requests_version,
+                                                             .transfer = kw_policy_requests_transfer,
                                                              .change = kw_coordinator_run_command,
                                                              .user = gateway,
                                                              .fence = fence},

@@ -65,6 +65,7 @@ typedef struct kw_gateway {
     struct kw_policy_request *policy_requests; /* policy_requests.c: requests without an answer */
     _Atomic unsigned policy_applies;           /* requests without an answer, by kind */
     _Atomic unsigned policy_reads;
+    _Atomic unsigned transfers;
     kw_policy *candidate; /* of prepare_job, if the catalog keeps the policy */
     kw_job prepare_job;   /* STARTING, WAITING: to begin serving; SERVING: after the registration was lost */
     kw_job last_job;      /* DRAINING: ends the process */

@@ -5,9 +5,11 @@
 
 #include <stdatomic.h>
 
-/* Maximum numbers of requests without an answer: each can hold a text and a compiled policy, or two texts. */
+/* Maximum numbers of requests without an answer: each can hold a text and a compiled policy, or two texts, or
+ * copies of a page of the catalog. */
 #define APPLIES_MAX 4
 #define READS_MAX 16
+#define TRANSFERS_MAX 2
 #define RETRY_MS 1000
 
 typedef kw_policy_request request;
@@ -28,10 +30,12 @@ typedef struct reply {
     kw_arena *arena;
     kw_apply_done apply_done;
     kw_versions_done versions_done;
+    kw_transfer_done transfer_done;
     void *user;
     kw_applied applied;
     kw_stored_version *versions;
     size_t count;
+    kw_transfer page;
     kw_error error;
 } reply;
 
@@ -42,6 +46,8 @@ deliver(kw_task *task)
     const kw_error *error = self->error.code == KW_OK ? NULL : &self->error;
     if (self->apply_done)
         self->apply_done(self->user, error ? NULL : &self->applied, error);
+    else if (self->transfer_done)
+        self->transfer_done(self->user, error ? NULL : &self->page, error);
     else
         self->versions_done(self->user, self->versions, self->count, error);
     kw_arena_free(self->arena);
@@ -56,6 +62,7 @@ reply_new(const request *self, const kw_error *error)
                       .arena = arena,
                       .apply_done = self->apply_done,
                       .versions_done = self->versions_done,
+                      .transfer_done = self->transfer_done,
                       .user = self->user,
                       .error = error ? *error : KW_ERROR_NONE};
     return posted;
@@ -74,6 +81,28 @@ copy_texts(kw_arena *arena, const char *const *texts, size_t count)
     for (size_t i = 0; i < count; i++)
         copies[i] = copy_text(arena, texts[i]);
     return copies;
+}
+
+static const kw_saved_cell *
+copy_cells(kw_arena *arena, const kw_saved_cell *cells, size_t count)
+{
+    kw_saved_cell *copies = KW_ARENA_ARRAY(arena, kw_saved_cell, count);
+    for (size_t i = 0; i < count; i++)
+        copies[i] = (kw_saved_cell){kw_arena_copy(arena, cells[i].row), kw_arena_copy(arena, cells[i].column),
+                                    kw_arena_copy(arena, cells[i].value)};
+    return copies;
+}
+
+static kw_transfer
+copy_transfer(kw_arena *arena, const kw_transfer *from)
+{
+    kw_transfer copy = *from;
+    copy.cursor = kw_arena_copy(arena, from->cursor);
+    copy.export_id = copy_text(arena, from->export_id);
+    copy.cells = copy_cells(arena, from->cells, from->cells_count);
+    copy.counters = copy_cells(arena, from->counters, from->counters_count);
+    copy.counters_table = copy_text(arena, from->counters_table);
+    return copy;
 }
 
 static void
@@ -114,7 +143,10 @@ answer_versions(request *self, const kw_version *versions, size_t count, const k
 static _Atomic unsigned *
 count_of(const request *self)
 {
-    return self->command.policy ? &self->gateway->policy_applies : &self->gateway->policy_reads;
+    kw_gateway *gateway = self->gateway;
+    return self->command.policy  ? &gateway->policy_applies
+           : self->transfer_done ? &gateway->transfers
+                                 : &gateway->policy_reads;
 }
 
 static void
@@ -160,6 +192,18 @@ static void
 finish_versions(request *self, const kw_version *versions, size_t count, const kw_error *error)
 {
     answer_versions(self, versions, count, error);
+    request_free(self);
+}
+
+void
+kw_policy_request_finish_transfer(kw_policy_request *self, const kw_transfer *page, const kw_error *error)
+{
+    if (self->loop) {
+        reply *posted = reply_new(self, error);
+        if (!error)
+            posted->page = copy_transfer(posted->arena, page);
+        answer(self, posted);
+    }
     request_free(self);
 }
 
@@ -224,6 +268,16 @@ run_apply(kw_job *job)
     kw_policy_apply_run((request *)(void *)((char *)job - offsetof(request, job)));
 }
 
+/* Ends a request that does not begin. */
+static void
+refuse(request *self, const kw_error *error)
+{
+    if (self->transfer_done)
+        kw_policy_request_finish_transfer(self, NULL, error);
+    else
+        finish_versions(self, NULL, 0, error);
+}
+
 static void
 begin(kw_task *task)
 {
@@ -239,9 +293,11 @@ begin(kw_task *task)
         kw_jobs_add(&gateway->jobs, &self->job);
     } else if (!gateway->catalog) {
         kw_error_set(&error, KW_INVALID, "this store keeps no rows and no catalog");
-        finish_versions(self, NULL, 0, &error);
+        refuse(self, &error);
     } else if (gateway->state >= KW_GATEWAY_DRAINING) {
-        finish_versions(self, NULL, 0, &ending);
+        refuse(self, &ending);
+    } else if (self->transfer_done) {
+        kw_policy_request_transfer(self);
     } else {
         read_versions(self);
     }
@@ -253,8 +309,8 @@ pass_on(request *self)
 {
     static const kw_error busy = {.code = KW_BUSY,
                                   .retry_after_ms = RETRY_MS,
-                                  .text = "too many calls about policy versions are waiting"};
-    unsigned most = self->command.policy ? APPLIES_MAX : READS_MAX;
+                                  .text = "too many calls about policy versions or the catalog are waiting"};
+    unsigned most = self->command.policy ? APPLIES_MAX : self->transfer_done ? TRANSFERS_MAX : READS_MAX;
     if (atomic_fetch_add(count_of(self), 1) < most) {
         kw_loop_post(self->gateway->loop, &self->task);
         return;
@@ -305,5 +361,15 @@ kw_policy_requests_version(void *user, int64_t number, kw_loop *loop, kw_version
     request *self = request_new(user, loop, done_user);
     self->versions_done = done;
     self->number = number;
+    pass_on(self);
+}
+
+void
+kw_policy_requests_transfer(void *user, const kw_transfer *command, kw_loop *loop, kw_transfer_done done,
+                            void *done_user)
+{
+    request *self = request_new(user, loop, done_user);
+    self->transfer_done = done;
+    self->transfer = copy_transfer(self->arena, command);
     pass_on(self);
 }

@@ -1,5 +1,6 @@
-/* Internal to gateway: requests of Admin calls about versions of the policy. The first three are for any
- * thread; their signatures are those of kw_service_settings, and `user` is the kw_gateway.
+/* Internal to gateway: requests of Admin calls about versions of the policy, and backups of the catalog. The
+ * first four are for any thread; their signatures are those of kw_service_settings, and `user` is the
+ * kw_gateway.
  *
  *   caller's loop -> main loop: executed, an apply as a job -> caller's loop: the reply
  */
@@ -13,6 +14,8 @@ void kw_policy_requests_history(void *user, int64_t before, size_t limit, kw_loo
                                 kw_versions_done done, void *done_user);
 void kw_policy_requests_version(void *user, int64_t number, kw_loop *loop, kw_versions_done done,
                                 void *done_user);
+void kw_policy_requests_transfer(void *user, const kw_transfer *command, kw_loop *loop, kw_transfer_done done,
+                                 void *done_user);
 
 /* Call this on the main thread when draining begins: answers waiting callers with an error. */
 void kw_policy_requests_end(kw_gateway *gateway);
@@ -32,6 +35,8 @@ typedef struct kw_policy_request {
     kw_loop *loop;            /* the caller's; NULL: it was answered */
     kw_apply_done apply_done;
     kw_versions_done versions_done;
+    kw_transfer_done transfer_done; /* of a transfer, which is neither of these */
+    kw_transfer transfer;
     void *user;
     /* an apply */
     struct kw_change_set *base;    /* the records that the catalog has; NULL: no change begins or ends */
@@ -47,6 +52,12 @@ typedef struct kw_policy_request {
     kw_applied applied;
     kw_error failure;
 } kw_policy_request;
+
+/* Executes a transfer; see transfers.c. */
+void kw_policy_request_transfer(kw_policy_request *request);
+/* Answers a transfer with the page, or with the error. Frees the request. */
+void kw_policy_request_finish_transfer(kw_policy_request *request, const kw_transfer *page,
+                                       const kw_error *error);
 
 /* Answers an apply with request->applied, or with the error, and ends its job. Frees the request. */
 void kw_policy_request_finish(kw_policy_request *request, const kw_error *error);

@@ -166,7 +166,8 @@ on_current(void *user, const kw_current *current, const kw_error *error)
         finish(self, NULL, &none);
     } else if (current->version.number == 0) {
         kw_error_set(&none, KW_UNAVAILABLE,
-                     "the catalog %s has no policy yet; run `keyway policy import FILE`",
+                     "the catalog %s has no policy yet; run `keyway policy import FILE`, or if the catalog "
+                     "was lost, `keyway catalog import FILE` with its export",
                      self->own->store.catalog);
         finish(self, NULL, &none);
     } else {

@@ -15,6 +15,7 @@ typedef struct kw_sequence_backend kw_sequence_backend;
 
 /* How long a counter must be kept. Each of these retentions has its own column family in the store. */
 typedef enum kw_retention { KW_KEEP_EVER, KW_KEEP_DAYS, KW_KEEP_YEARS } kw_retention;
+#define KW_RETENTIONS (KW_KEEP_YEARS + 1)
 
 typedef struct kw_addition {
     kw_bytes name;

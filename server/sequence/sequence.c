@@ -7,8 +7,6 @@
 #include "base/log.h"
 #include "config/shared.h"
 
-#define FAMILIES 3
-
 struct kw_sequences {
     kw_model *model; /* whose settings apply; NULL: not known yet */
     bool adopts;     /* the settings are those of the first policy in service */
@@ -58,9 +56,9 @@ kw_sequences_free(kw_sequences *self)
 typedef struct preparing {
     kw_sequences *sequences;
     kw_deadline deadline;
-    bool keeps[FAMILIES]; /* the store keeps counters with this retention */
-    bool forms[2];        /* snowflake forms, by partitioned */
-    kw_family_spec families[FAMILIES];
+    bool keeps[KW_RETENTIONS]; /* the store keeps counters with this retention */
+    bool forms[2];             /* snowflake forms, by partitioned */
+    kw_family_spec families[KW_RETENTIONS];
     kw_table_spec spec;
     void (*done)(void *user, const kw_error *error);
     void *user;
@@ -88,7 +86,7 @@ static bool
 needs_table(const preparing *what)
 {
     bool needed = what->forms[0] || what->forms[1];
-    for (size_t i = 0; i < FAMILIES; i++)
+    for (size_t i = 0; i < KW_RETENTIONS; i++)
         needed |= what->keeps[i];
     return needed;
 }
@@ -137,12 +135,11 @@ table_created(void *user, bool created, const kw_error *error)
     lease_workers(what);
 }
 
-static void
-create_table(preparing *what)
+kw_table_spec
+kw_sequence_table_spec(const kw_model_sequences *settings, kw_family_spec *families, kw_deadline deadline)
 {
-    const kw_model_sequences *settings = &what->sequences->model->sequences;
-    for (int i = 0; i < FAMILIES; i++)
-        what->families[i] =
+    for (int i = 0; i < KW_RETENTIONS; i++)
+        families[i] =
             (kw_family_spec){.name = kw_retention_family((kw_retention)i),
                              .ttl_seconds = (int32_t)kw_retention_seconds(settings, (kw_retention)i),
                              .max_versions = 1,
@@ -150,10 +147,17 @@ create_table(preparing *what)
                              .in_memory = -1,
                              .keep_deleted_cells = -1,
                              .replication_scope = -1};
-    what->spec = (kw_table_spec){.name = kw_bytes_of_text(settings->table),
-                                 .families = what->families,
-                                 .families_count = FAMILIES,
-                                 .deadline = what->deadline};
+    return (kw_table_spec){.name = kw_bytes_of_text(settings->table),
+                           .families = families,
+                           .families_count = KW_RETENTIONS,
+                           .deadline = deadline};
+}
+
+static void
+create_table(preparing *what)
+{
+    const kw_model_sequences *settings = &what->sequences->model->sequences;
+    what->spec = kw_sequence_table_spec(settings, what->families, what->deadline);
     kw_store_handle_create_table(what->sequences->handle, &what->spec, table_created, what);
 }
 
@@ -191,7 +195,7 @@ table_described(void *user, kw_table_facts *facts, const kw_error *error)
         kw_error_prefix(&reported, "table of sequences %s", what->sequences->model->sequences.table);
     /* A store that does not keep rows has no families. */
     if (exists && facts->families_count > 0 && check_family(what, facts, KW_KEEP_EVER, &reported))
-        for (int i = KW_KEEP_EVER + 1; i < FAMILIES && reported.code == KW_OK; i++)
+        for (int i = KW_KEEP_EVER + 1; i < KW_RETENTIONS && reported.code == KW_OK; i++)
             if (what->keeps[i])
                 check_family(what, facts, (kw_retention)i, &reported);
     kw_table_facts_free(facts);

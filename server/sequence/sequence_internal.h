@@ -18,6 +18,10 @@
 kw_worker *kw_sequences_worker(kw_sequences *self, bool partitioned);
 const kw_model_sequences *kw_sequences_settings(const kw_sequences *self);
 
+/* The table of sequences, with these families (KW_RETENTIONS). Borrows the settings and the families. */
+kw_table_spec kw_sequence_table_spec(const kw_model_sequences *settings, kw_family_spec *families,
+                                     kw_deadline deadline);
+
 /* --- waiting ---------------------------------------------------------------------------------------- */
 
 /* One call of kw_generator_fill. */

@@ -70,6 +70,8 @@ void kw_serve_policy_apply(kw_exchange *exchange);
 void kw_serve_policy_history(kw_exchange *exchange);
 void kw_serve_policy_version(kw_exchange *exchange);
 void kw_serve_policy_in_effect(kw_exchange *exchange);
+void kw_serve_export_catalog(kw_exchange *exchange);
+void kw_serve_import_catalog(kw_exchange *exchange);
 void kw_serve_changes(kw_exchange *exchange);
 void kw_serve_order_change(kw_exchange *exchange);
 void kw_serve_change_diff(kw_exchange *exchange);

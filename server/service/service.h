@@ -8,6 +8,7 @@
 #pragma once
 
 #include "advise/seen.h"
+#include "base/cell.h"
 #include "base/fence.h"
 #include "base/metrics.h"
 #include "gather/cursor.h"
@@ -66,6 +67,30 @@ typedef struct kw_stored_version {
 } kw_stored_version;
 typedef void (*kw_versions_done)(void *user, const kw_stored_version *versions, size_t count,
                                  const kw_error *error);
+
+/* --- backups of the catalog (catalog/transfer.h, sequence/backup.h) --------------------------------- */
+
+typedef enum kw_transfer_step {
+    KW_TRANSFER_EXPORT, /* one page */
+    KW_TRANSFER_BEGIN,
+    KW_TRANSFER_ADD,
+    KW_TRANSFER_END
+} kw_transfer_step;
+
+/* One page of an export, or one part of an import. */
+typedef struct kw_transfer {
+    kw_transfer_step step;
+    kw_bytes cursor;       /* EXPORT: of the page; of a page that was read: of the next one; empty: none */
+    const char *export_id; /* of an import */
+    const kw_saved_cell *cells;
+    size_t cells_count;
+    const kw_saved_cell *counters;
+    size_t counters_count;
+    const char *counters_table; /* "": the store has no counters */
+    int64_t counters_keep_ms;   /* sequences.keep */
+} kw_transfer;
+/* page: what was read; empty after a part of an import. NULL exactly if error is set. */
+typedef void (*kw_transfer_done)(void *user, const kw_transfer *page, const kw_error *error);
 
 /* --- changes of a key rule ------------------------------------------------------------------------ */
 
@@ -160,6 +185,9 @@ typedef struct kw_service_settings {
     void (*history)(void *user, int64_t before, size_t limit, kw_loop *loop, kw_versions_done done,
                     void *done_user);
     void (*version)(void *user, int64_t number, kw_loop *loop, kw_versions_done done, void *done_user);
+    /* Admin.exportCatalog and importCatalog. The same. */
+    void (*transfer)(void *user, const kw_transfer *command, kw_loop *loop, kw_transfer_done done,
+                     void *done_user);
     /* Admin.changes and orderChange. Copies the command, carries it out, and calls done on `loop` with the
      * changes that are then under way, of the table or of all tables; everything lives until done returns. */
     void (*change)(void *user, const kw_change_command *command, kw_loop *loop, kw_change_done done,

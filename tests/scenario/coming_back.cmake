@@ -2,3 +2,7 @@
 kw_integration_test(coming_back.sim coming_back.py ARGS sim
   ENVIRONMENT "KEYWAY=$<TARGET_FILE:keyway>" "KW_HBASE_SIM=$<TARGET_FILE:hbase_sim>")
 kw_integration_test_on_both_stores(coming_back coming_back.py ENVIRONMENT "KEYWAY=$<TARGET_FILE:keyway>")
+# A lost catalog comes back from an export.
+kw_integration_test(catalog_backup.sim catalog_backup.py ARGS sim
+  ENVIRONMENT "KEYWAY=$<TARGET_FILE:keyway>" "KW_HBASE_SIM=$<TARGET_FILE:hbase_sim>")
+kw_integration_test_on_both_stores(catalog_backup catalog_backup.py ENVIRONMENT "KEYWAY=$<TARGET_FILE:keyway>")

@@ -10,7 +10,7 @@ Each value has these variants:
   wide     queries that read all rows, with a range and with the largest filter; otherwise like small
 """
 from keyway_gateway import record as values_of
-from keyway_thrift.ttypes import ChangeAction, CompareOp, Query
+from keyway_thrift.ttypes import ChangeAction, CompareOp, ImportStep, Query
 
 from . import tables
 from .idl import ABSENT
@@ -125,6 +125,10 @@ class Context:
         return int(self.gateway.metric("keyway_policy_version"))
 
 
+def saved_cell(value):
+    return {"row": b"=facts", "column": b"made/x", "value": value}
+
+
 NAMES = {
     # records and tables
     "table": lambda at: at.table.name,
@@ -196,6 +200,14 @@ NAMES = {
     "AdviseOptions.regions": lambda at: at.one_of(small=16, many=256),
     "time_field": lambda at: "ts",
     "window_ms": lambda at: at.one_of(small=ABSENT, many=1),
+    # backups of the catalog
+    "exportCatalog.cursor": lambda at: ABSENT,
+    "export_id": lambda at: "0" * 64,
+    "step": lambda at: at.one_of(small=ImportStep.START, many=ImportStep.ADD, large=ImportStep.ADD),
+    "cells": lambda at: at.one_of(small=ABSENT, many=[saved_cell("x")] * 10000, large=[saved_cell("x" * MIB)]),
+    "counters": lambda at: ABSENT,
+    "counters_table": lambda at: ABSENT,
+    "counters_keep_ms": lambda at: ABSENT,
     # store tables
     "families": lambda at: [{"name": "d"}, {"name": "h"}],
     "FamilyOptions.name": lambda at: "d",
