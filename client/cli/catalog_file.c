@@ -3,6 +3,7 @@
 #include "cli/file.h"
 #include "cli/text.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define HEAD "keyway catalog export 1"
@@ -117,8 +118,6 @@ check_end(kw_catalog_file *self, char *text, const char *path, GError **error)
     char *end = g_strrstr(text, "\nend\t");
     g_autofree char *hash = NULL;
 
-    if (!g_str_has_prefix(text, HEAD "\n"))
-        return refuse(error, path, "this is no export of a catalog, or one of another release");
     if (end == NULL)
         return refuse(error, path, "the end of the export is missing: the file was cut");
     self->export_id = g_strstrip(g_strdup(end + strlen("\nend\t")));
@@ -184,11 +183,29 @@ add_lines(kw_catalog_file *self, const char *text, const char *path, GError **er
     return self->counters_table != NULL || refuse(error, path, "the line \"counters\" is missing");
 }
 
+/* Reads only the first line, so that an endless file is refused at once. */
+static bool
+check_head(const char *path, GError **error)
+{
+    char head[sizeof HEAD] = "";
+    FILE *file = g_file_test(path, G_FILE_TEST_IS_DIR) ? NULL : fopen(path, "rb");
+    gsize size;
+
+    if (file == NULL) {
+        g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOENT, "%s: this file cannot be opened", path);
+        return false;
+    }
+    size = fread(head, 1, sizeof head, file);
+    fclose(file);
+    return (size == sizeof head && memcmp(head, HEAD "\n", size) == 0) ||
+           refuse(error, path, "this is no export of a catalog, or one of another release");
+}
+
 kw_catalog_file *
 kw_catalog_file_read(const char *path, GError **error)
 {
     g_autoptr(kw_catalog_file) self = file_new();
-    g_autofree char *text = kw_file_text(path, FILE_BYTES_MAX, error);
+    g_autofree char *text = check_head(path, error) ? kw_file_text(path, FILE_BYTES_MAX, error) : NULL;
 
     if (text == NULL || !check_end(self, text, path, error) || !add_lines(self, text, path, error))
         return NULL;

@@ -4,6 +4,7 @@
  * A cursor begins with a letter: c and the last row of the catalog, or n and the name of the last counter. */
 #include "gateway/policy_requests.h"
 
+#include "base/log.h"
 #include "catalog/transfer.h"
 #include "config/parse.h"
 #include "sequence/backup.h"
@@ -94,10 +95,23 @@ typedef struct importing {
 } importing;
 
 static void
+log_step(const importing *self)
+{
+    if (self->import.step != KW_IMPORT_ADD)
+        kw_log(KW_LOG_INFO, "catalog",
+               self->import.step == KW_IMPORT_BEGIN ? "an import of the catalog has begun"
+                                                    : "the catalog was imported",
+               KW_LOG_FACT("catalog", kw_gateway_model(self->request->gateway)->store.catalog),
+               KW_LOG_FACT("export", self->import.export_id));
+}
+
+static void
 on_imported(void *user, const kw_error *error)
 {
     const importing *self = user;
     kw_transfer page = page_of(self->request);
+    if (!error)
+        log_step(self);
     kw_policy_request_finish_transfer(self->request, &page, error);
 }
 

@@ -75,6 +75,9 @@ class Endless(unittest.TestCase):
                 rows.write("x" * 1023 + "\n" + ("y" * 99 + "\n") * 1000)
         self.assertIn("the record that starts here is longer", self.refused("import", "events", file))
 
+    def test_exports_of_the_catalog(self):
+        self.assertIn("this is no export of a catalog", self.refused("catalog", "import", "/dev/zero", gateway=False))
+
     def test_split_keys(self):
         self.refused("create", "events", "--splits-file", "/dev/zero")
 

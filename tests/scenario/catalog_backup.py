@@ -180,9 +180,30 @@ class Backup(ComingBackCase):
         gateway.write_policy(self.settings("_new"))
         gateway.start()
         gateway.kill()
-        gateway.start()
-        self.assertIn("were imported", self.load(gateway)[0])
+        if STORE == "embedded":
+            gateway.start()
+            self.assertIn("were imported", self.load(gateway)[0])
+        else:  # another gateway ends the import
+            with Gateway(self.settings("_new").replace(f"gateway_id: {self.name}", f"gateway_id: {self.name}_b")) as other:
+                self.assertIn("were imported", self.load(other)[0])
+                wait_until(lambda: other.ready()["ready"], "the other gateway to serve")
+                self.expect_all(other)
+            gateway.start()
         wait_until(lambda: gateway.ready()["ready"], "the gateway to serve")
+        self.expect_all(gateway)
+
+    def test_several_parts(self):
+        """Versions that do not fit into one part, or one page."""
+        gateway = self.start()
+        for version in range(1, 4):
+            apply(gateway, self.with_sequence() + f"# {version} " + "\\x " * 200000 + "\n", version)
+        self.save(gateway)
+        history = [(one.version, one.applied_at) for one in call(gateway, "policyHistory", 0, 0)]
+        texts = [call(gateway, "policyVersion", version).text for version in range(1, 5)]
+        self.come_back(gateway)
+        gateway.wait_for_log("the catalog was imported")
+        self.assertEqual([(one.version, one.applied_at) for one in call(gateway, "policyHistory", 0, 0)], history)
+        self.assertEqual([call(gateway, "policyVersion", version).text for version in range(1, 5)], texts)
         self.expect_all(gateway)
 
     def test_refused(self):
