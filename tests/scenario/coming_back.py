@@ -179,6 +179,20 @@ class ComingBack(ComingBackCase):
         keyway(gateway, "policy", "import", file.name)
         self.expect_all(gateway, ROWS + 1)
 
+    def test_undo(self):
+        """An old text is applied again, after changes of both paths."""
+        gateway = self.open()
+        self.fill(gateway)
+        primary = "[{hash: {of: [no], take: 4, as: hex}}, {field: no}, {field: seller}]"
+        self.change(gateway, self.tables(BY_SELLER, primary))
+        self.change(gateway, self.tables(SALTED, primary))
+        text = self.show(gateway, "2")
+        self.assertIn(f"    store_table: {self.name}_L2\n", text)
+        self.assertIn(f"      by_seller: {{store_table: {self.name}_by_seller, key: {BY_SELLER}}}\n", text)
+        self.change(gateway, text)
+        self.expect_all(gateway)
+        self.assertIn(f"{{layout: 3, store_table: {self.name}_by_seller_L3, key: {BY_SELLER}}}", self.show(gateway))
+
     def test_order_in_effect(self):
         """A table gets a second path while it is in use: it keeps what the catalog has for its writes."""
         gateway = self.open()
