@@ -29,6 +29,14 @@ kw_error_set(kw_error *ret_error, kw_code code, const char *format, ...)
     return false;
 }
 
+/* True if the text begins with these words: "table t" and "table t, path p: ..." */
+static bool
+begins_with(const char *text, const char *prefix)
+{
+    size_t size = strlen(prefix);
+    return strncmp(text, prefix, size) == 0 && (text[size] == ':' || text[size] == ',');
+}
+
 bool
 kw_error_prefix(kw_error *error, const char *format, ...)
 {
@@ -40,7 +48,9 @@ kw_error_prefix(kw_error *error, const char *format, ...)
     va_start(arguments, format);
     int length = vsnprintf(error->text, sizeof error->text, format, arguments);
     va_end(arguments);
-    if (length >= 0 && (size_t)length < sizeof error->text)
+    if (begins_with(old, error->text))
+        memcpy(error->text, old, sizeof old);
+    else if (length >= 0 && (size_t)length < sizeof error->text)
         g_snprintf(error->text + length, sizeof error->text - (size_t)length, ": %s", old); /* cuts */
     trim_utf8(error->text);
     return false;

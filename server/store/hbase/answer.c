@@ -17,6 +17,8 @@
 #define EXCEPTION_ID_IO 1
 #define EXCEPTION_ID_ARGUMENT 2
 #define LOG_EVERY_NS UINT64_C(1000000000)
+/* A text is logged again as a warning after it did not occur for this time. */
+#define QUIET_NS UINT64_C(60000000000)
 
 /* The member of a result with this field id, NULL if it is not set. */
 static const void *
@@ -30,18 +32,31 @@ exception_in(const kw_wire_struct *table, const void *result, int16_t id)
     return NULL;
 }
 
+/* True if the last error was the same, less than a minute ago: a table that is missing, for example, is
+ * looked for every second. */
+static bool
+is_repeated(kw_hbase_pool *pool, const kw_hbase_call *call, kw_bytes text, uint64_t now)
+{
+    uint64_t hash = kw_bytes_hash(text) ^ kw_bytes_hash(call->table);
+    bool repeated = hash == pool->text_hash && now - pool->text_ns < QUIET_NS;
+    pool->text_hash = hash;
+    pool->text_ns = now;
+    return repeated;
+}
+
 /* Logs the start of the text, and at most one text per second, because Java stacks are long and can be
- * frequent. */
+ * frequent. A repeated text is for debugging only. */
 static void
 log_error_text(kw_hbase_pool *pool, const kw_hbase_call *call, kw_hbase_channel *channel, kw_bytes text)
 {
     uint64_t now = kw_clock_mono_ns();
+    bool repeated = is_repeated(pool, call, text, now);
     if (pool->logged_ns && now - pool->logged_ns < LOG_EVERY_NS) {
         pool->not_logged++;
         return;
     }
     pool->logged_ns = now;
-    kw_log(KW_LOG_WARN, "hbase", "HBase rejected a call",
+    kw_log(repeated ? KW_LOG_DEBUG : KW_LOG_WARN, "hbase", "HBase rejected a call",
            KW_LOG_FACT("server", kw_hbase_channel_server(channel)->name),
            KW_LOG_FACT("method", kw_hb_methods[call->method].name), KW_LOG_FACT("table", call->table),
            KW_LOG_FACT("not_logged", pool->not_logged),

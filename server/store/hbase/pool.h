@@ -90,6 +90,8 @@ struct kw_hbase_pool {
     bool late;              /* that tick was late */
     uint64_t logged_ns;     /* the last time an error of HBase was logged */
     uint32_t not_logged;    /* errors since then */
+    uint64_t text_hash;     /* of the last error of HBase and its table */
+    uint64_t text_ns;       /* when it occurred */
     bool closing;
     uint64_t close_by_ns;
     void (*closed)(void *user);

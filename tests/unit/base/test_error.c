@@ -30,6 +30,18 @@ a_prefix_keeps_the_rest(void)
 }
 
 static void
+a_prefix_is_not_repeated(void)
+{
+    kw_error error;
+    kw_error_set(&error, KW_INVALID, "table mt, path primary: row 5 does not fit");
+    kw_error_prefix(&error, "table %s, path %s", "mt", "primary");
+    kw_error_prefix(&error, "table mt");
+    g_assert_cmpstr(error.text, ==, "table mt, path primary: row 5 does not fit");
+    kw_error_prefix(&error, "table m");
+    g_assert_cmpstr(error.text, ==, "table m: table mt, path primary: row 5 does not fit");
+}
+
+static void
 a_suffix_is_kept_whole(void)
 {
     kw_error error;
@@ -89,6 +101,7 @@ main(int count, char **arguments)
     g_test_init(&count, &arguments, NULL);
     g_test_add_func("/base/error/set", setting_fills_the_whole_value);
     g_test_add_func("/base/error/prefix", a_prefix_keeps_the_rest);
+    g_test_add_func("/base/error/prefix-not-repeated", a_prefix_is_not_repeated);
     g_test_add_func("/base/error/suffix", a_suffix_is_kept_whole);
     g_test_add_func("/base/error/cut", long_texts_are_cut_between_characters);
     g_test_add_func("/base/error/names", codes_have_the_names_of_the_thrift_enum);

@@ -387,6 +387,32 @@ test_outage(void)
     fixture_stop(&on);
 }
 
+/* A call that HBase rejects again and again for the same reason, as it does while a table is missing, is one
+ * warning. */
+static void
+test_repeated_errors(void)
+{
+    fixture on;
+    kw_model_hbase settings = fixture_init(&on, 1, FRAMED_COMPACT);
+    fixture_rule rule = {
+        .method = KW_HB_THBaseService_get, .count = 100, .io_message = "TableNotFoundException: t"};
+    fixture_open_quiet(&on, &settings);
+    bed_await_ready(&on.bed);
+    thrift2_fake_set_script(on.fakes[0], fixture_apply_rule, &rule);
+    kw_log_configure(KW_LOG_INFO, false);
+    log_capture_begin();
+    for (int i = 0; i < 3; i++) {
+        answer got = fixture_get(&on, "r", 60000);
+        g_assert_cmpint(got.error.code, !=, KW_OK);
+        answer_clear(&got);
+        bed_run_loop(&on.bed, 1100);
+    }
+    g_autofree char *log = log_capture_end();
+    kw_log_configure(KW_LOG_ERROR, false);
+    g_assert_cmpuint(count_of(log, "HBase rejected a call"), ==, 1);
+    fixture_stop(&on);
+}
+
 /* --- many calls at once ----------------------------------------------------------------------- */
 
 /* Gets with an unsafe filter are never batched: there are as many calls as gets. */
@@ -738,6 +764,7 @@ main(int argc, char **argv)
     g_test_add_func("/hbase/pool/stalled-loop-detects-closed-channel",
                     test_stalled_loop_detects_closed_channel);
     g_test_add_func("/hbase/pool/outage", test_outage);
+    g_test_add_func("/hbase/pool/repeated-errors", test_repeated_errors);
     g_test_add_func("/hbase/pool/balance", test_balance);
     g_test_add_func("/hbase/pool/opens-one-by-one", test_opens_one_by_one);
     g_test_add_func("/hbase/pool/pipeline", test_pipeline);
