@@ -599,6 +599,11 @@ typedef struct kw_applied_policy {
     bool refused;         /* only after a dry run */
     bool changed;         /* false: the current version has the same text */
     char **copied_tables; /* tables whose rows are copied; NULL-terminated */
+    /* What a guess of the duration of the copy assumes, before anything was measured. */
+    gint32 copy_reads;           /* how often each row is read; 0: no guess */
+    gint64 copy_wait_ms;         /* before the copy begins */
+    gint64 copy_rows_per_second; /* of each read, without callers */
+    gint64 copy_rows_per_second_beside_callers;
 } kw_applied_policy;
 
 typedef struct kw_policy_version {
@@ -682,7 +687,8 @@ typedef enum kw_change_action {
 
 typedef struct kw_change_options {
     const char *expected_version; /* REFUSED if the change has another version; NULL: any */
-    gint64 rows_per_second;       /* THROTTLE; 0: no limit */
+    gint64 rows_per_second;       /* THROTTLE; 0: no limit; -1: as it is */
+    gint32 share_percent;         /* THROTTLE: 1 to 100; 0: as it is; -1: the default */
     bool leave_undecodable;       /* SWITCH: even if some rows were not copied, see foreign_rows */
     bool expire_cursors;          /* COMPLETE: cursors of the old key rule expire now, so its scans fail */
 } kw_change_options;
@@ -709,7 +715,8 @@ typedef struct kw_change_status {
     gint64 limit_rows_per_second; /* 0: none */
     double rows_per_second;       /* of copying or comparing now; 0: neither runs */
     double progress;              /* of copying or comparing, 0 to 1 */
-    gint64 left_ms;               /* estimated until it ends; -1: unknown */
+    gint64 left_ms;               /* estimated until all rows are copied and compared; -1: unknown */
+    gint32 share_percent;         /* as THROTTLE has set it; 0: the default */
     bool copied, compared;        /* all rows */
     gint64 rows_copied;
     gint64 rows_compared;

@@ -355,6 +355,18 @@ struct ApplyOptions {
   4: optional bool only_writer
 }
 
+/** What a guess of the duration of a copy assumes, before anything was measured. */
+struct CopyGuess {
+  /** How often each row is read: to copy it, to compare it and, on HBase, to compare it once more. */
+  1: required i32 reads,
+  /** The time before the copy begins (HBase: store.late). */
+  2: required i64 wait_ms,
+  /** Rows per second of each of these reads, while no callers use the gateways. */
+  3: required i64 rows_per_second,
+  /** The same with the pauses that a change makes for callers. */
+  4: required i64 rows_per_second_beside_callers
+}
+
 struct AppliedPolicy {
   /** The version that is current now. After a dry run: the version that would be current. */
   1: required i64 version,
@@ -365,7 +377,9 @@ struct AppliedPolicy {
   /** False if the current version has the same text, so that there is no new version. */
   4: required bool changed,
   /** The tables whose rows are copied, because a key rule changes or a path is added. */
-  5: optional list<string> copied_tables
+  5: optional list<string> copied_tables,
+  /** Present if rows are copied. */
+  6: optional CopyGuess copy_guess
 }
 
 /** A version of a policy that the catalog keeps. */
@@ -451,12 +465,15 @@ struct ChangeOptions {
   /** The version of the change that the caller has seen, such as both-old. If the change has another one, the call
    *  fails with REFUSED. */
   1: optional string expected_version,
-  /** THROTTLE only: the maximum number of rows per second; 0: no limit. */
+  /** THROTTLE only: the maximum number of rows per second; 0: no limit. THROTTLE changes only what is set here. */
   2: optional i64 rows_per_second,
   /** SWITCH only: switch even if some rows were not copied; see `ChangeStatus.foreign_rows`. */
   3: optional bool leave_undecodable,
   /** COMPLETE only: the cursors of scans under the old key rule expire now, so these scans fail. */
-  4: optional bool expire_cursors
+  4: optional bool expire_cursors,
+  /** THROTTLE only: the share of the time that copying and comparing can take while callers use the gateways, 1 to 100
+   *  percent; 0: the default, which depends on the number of cores and on the latencies of callers. */
+  5: optional i32 share_percent
 }
 
 /** A change of the key rule of a path, while the path is in use. The rows under the old key rule are in one store
@@ -502,7 +519,8 @@ struct ChangeStatus {
   19: required double rows_per_second,
   /** Progress of copying or comparing, 0 to 1. */
   20: required double progress,
-  /** Estimated time until copying or comparing ends. Absent if unknown. */
+  /** Estimated time until all rows are copied, compared and, on HBase, compared once more for writes in the meantime:
+   *  by the time that the slices so far have taken, with the pauses between them. Absent if nothing was measured. */
   21: optional i64 left_ms,
   /** All rows were copied. */
   22: required bool copied,
@@ -542,7 +560,9 @@ struct ChangeStatus {
   /** The paths that are being added. All members above describe these paths together. Absent if no paths are added. */
   36: optional list<string> added_paths,
   /** The paths that are being dropped. Absent if no paths are dropped. */
-  37: optional list<string> dropped_paths
+  37: optional list<string> dropped_paths,
+  /** As THROTTLE has set it. Absent: the default. */
+  38: optional i32 share_percent
 }
 
 /** Options of a column family in HBase. Absent options have the default of the store. */

@@ -7,6 +7,8 @@
 typedef struct command_arguments {
     char *expected;
     gint64 rows_per_second; /* -1: not given */
+    char *share;
+    gint32 share_percent; /* of `share`; 0: not given; -1: the default */
     gboolean leave_undecodable;
     gboolean expire_cursors;
 } command_arguments;
@@ -41,7 +43,8 @@ static const struct command_kind {
      "copying and comparing are paused; writes still go to the old and the new rows", NULL},
     {"resume", KW_CHANGE_RESUME, "Continues copying and comparing rows.", "copying and comparing continue",
      NULL},
-    {"throttle", KW_CHANGE_THROTTLE, "Limits how many rows are copied and compared per second.",
+    {"throttle", KW_CHANGE_THROTTLE,
+     "Limits how many rows are copied and compared per second, and how much of the time that takes.",
      "the limit has changed", NULL},
     {"compare", KW_CHANGE_COMPARE, "Compares all rows of the change again, and repairs those that differ.",
      "all rows are compared again", NULL},
@@ -164,6 +167,7 @@ send_command(kw_cli *cli, const struct command_kind *kind, const char *table,
                 kind->action == KW_CHANGE_SWITCH;
     const kw_change_options options = {.expected_version = arguments->expected,
                                        .rows_per_second = arguments->rows_per_second,
+                                       .share_percent = arguments->share_percent,
                                        .leave_undecodable = arguments->leave_undecodable,
                                        .expire_cursors = arguments->expire_cursors};
 
@@ -181,7 +185,7 @@ send_command(kw_cli *cli, const struct command_kind *kind, const char *table,
     return output(cli, kind, table, before, changes) ? KW_EXIT_OK : KW_EXIT_FAILED;
 }
 
-/* The option that only this command has. */
+/* The first option that only this command has. */
 static GOptionEntry
 option_of(const struct command_kind *kind, command_arguments *arguments)
 {
@@ -212,6 +216,51 @@ option_of(const struct command_kind *kind, command_arguments *arguments)
     return (GOptionEntry)G_OPTION_ENTRY_NULL;
 }
 
+/* The second one. */
+static GOptionEntry
+share_option_of(const struct command_kind *kind, command_arguments *arguments)
+{
+    if (kind->action != KW_CHANGE_THROTTLE)
+        return (GOptionEntry)G_OPTION_ENTRY_NULL;
+    return (GOptionEntry){"share",
+                          0,
+                          0,
+                          G_OPTION_ARG_STRING,
+                          &arguments->share,
+                          "Maximum share of the time while callers use the gateways, 1% to 100%; or default",
+                          "N%"};
+}
+
+/* "25%", "25" or "default". */
+static bool
+read_share(command_arguments *arguments)
+{
+    char *end = arguments->share;
+    gint64 percent;
+
+    if (arguments->share == NULL)
+        return true;
+    if (g_str_equal(arguments->share, "default")) {
+        arguments->share_percent = -1;
+        return true;
+    }
+    percent = g_ascii_isdigit(end[0]) ? g_ascii_strtoll(arguments->share, &end, 10) : 0;
+    arguments->share_percent = (gint32)CLAMP(percent, 0, 101);
+    return percent >= 1 && percent <= 100 && (end[0] == '\0' || g_str_equal(end, "%"));
+}
+
+static bool
+check_throttle(command_arguments *arguments, int *ret_code)
+{
+    if (!read_share(arguments))
+        *ret_code = kw_cli_usage("--share %s: must be 1%% to 100%%, or default", arguments->share);
+    else if (arguments->rows_per_second < 0 && arguments->share == NULL)
+        *ret_code = kw_cli_usage("--rows-per-second N (0 or more) or --share N%% is required");
+    else
+        return true;
+    return false;
+}
+
 static int
 run(kw_cli *cli, const struct command_kind *kind, int argc, char **argv)
 {
@@ -222,15 +271,15 @@ run(kw_cli *cli, const struct command_kind *kind, int argc, char **argv)
                                      "Fail unless the change has this version, for example both-old",
                                      "VERSION"},
                                     option_of(kind, &arguments),
+                                    share_option_of(kind, &arguments),
                                     G_OPTION_ENTRY_NULL};
 
     if (kw_cli_parse(cli, command, "TABLE", kind->about, entries, NULL, 1, 1, &argc, &argv, &code)) {
-        if (kind->action == KW_CHANGE_THROTTLE && arguments.rows_per_second < 0)
-            code = kw_cli_usage("--rows-per-second N is required, 0 or more");
-        else
+        if (kind->action != KW_CHANGE_THROTTLE || check_throttle(&arguments, &code))
             code = send_command(cli, kind, argv[1], &arguments);
     }
     g_free(arguments.expected);
+    g_free(arguments.share);
     return code;
 }
 

@@ -178,7 +178,7 @@ static const struct {
     {"cancel", "", "end the change and return to the old key rule"},
     {"pause", "", "stop copying and comparing"},
     {"resume", "", "continue copying and comparing"},
-    {"throttle", " --rows-per-second N", "limit copying and comparing"},
+    {"throttle", " --rows-per-second N --share N%", "limit copying and comparing"},
     {"compare", "", "compare all rows again"},
 };
 
@@ -281,6 +281,8 @@ print_rows(const kw_change_status *change)
     print_compared(change);
     if (change->limit_rows_per_second > 0)
         print_line("limit", "%" G_GINT64_FORMAT " rows per second", change->limit_rows_per_second);
+    if (change->share_percent > 0)
+        print_line("share", "%d %% of the time while callers use the gateways", change->share_percent);
     if (change->foreign_rows > 0)
         print_line("undecodable", "%" G_GINT64_FORMAT " rows were not copied%s%s", change->foreign_rows,
                    change->example[0] == '\0' ? "" : ", for example ", change->example);
@@ -358,7 +360,7 @@ static const kw_column columns[] = {{.name = "table"},           {.name = "path"
                                     {.name = "example"},         {.name = "cursors_until"},
                                     {.name = "problem"},         {.name = "goal"},
                                     {.name = "holder"},          {.name = "added_paths"},
-                                    {.name = "dropped_paths"}};
+                                    {.name = "dropped_paths"},   {.name = "share_percent"}};
 
 static kw_value
 text_or_none(const char *text)
@@ -410,7 +412,8 @@ output_row(const kw_cli *cli, kw_output *output, const kw_change_status *change)
                               text_or_none(change->goal),
                               text_or_none(change->holder),
                               text_or_none(added),
-                              text_or_none(dropped)};
+                              text_or_none(dropped),
+                              change->share_percent == 0 ? none : kw_number(change->share_percent)};
 
     G_STATIC_ASSERT(G_N_ELEMENTS(cells) == G_N_ELEMENTS(columns));
     kw_output_row(output, cells);

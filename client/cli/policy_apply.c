@@ -10,9 +10,6 @@
 /* How long a dry run counts the rows of a table. */
 #define COUNT_US (5 * G_USEC_PER_SEC)
 
-/* The rate for which a dry run prints how long a copy takes. */
-#define COPY_ROWS_PER_SECOND 10000
-
 typedef struct apply_words {
     char *reason;
     gboolean dry_run;
@@ -47,9 +44,40 @@ count_rows(const kw_cli *cli, const char *name, kw_counted *ret_counted, GError 
     return kw_count_rows(cli, query, table, g_get_monotonic_time() + COUNT_US, ret_counted, error);
 }
 
+/* How long a copy takes if each of its reads has this rate. */
+static char *
+guess_duration(const kw_applied_policy *applied, guint64 rows, gint64 rows_per_second)
+{
+    double seconds = (double)rows * applied->copy_reads / (double)MAX(rows_per_second, 1);
+
+    return kw_text_of_duration((gint64)(seconds * 1000) + 1 + applied->copy_wait_ms);
+}
+
+/* Nothing was measured yet, so the text says what it assumes. */
+static void
+print_guess(const kw_applied_policy *applied, const kw_counted *counted)
+{
+    g_autofree char *alone = guess_duration(applied, counted->records, applied->copy_rows_per_second);
+    g_autofree char *beside =
+        guess_duration(applied, counted->records, applied->copy_rows_per_second_beside_callers);
+    const char *more = counted->complete ? "" : "more than ";
+
+    if (applied->copy_reads <= 0)
+        return;
+    printf("  a guess of the time: %s%s without callers, %s%s beside callers, for whom a change pauses;\n"
+           "  it assumes that each row is read %d times, at %" G_GINT64_FORMAT " rows/s",
+           more, alone, more, beside, applied->copy_reads, applied->copy_rows_per_second);
+    if (applied->copy_wait_ms > 0) {
+        g_autofree char *wait = kw_text_of_duration(applied->copy_wait_ms);
+
+        printf(", after %s (store.late)", wait);
+    }
+    printf("; `keyway change status` estimates by what it measures\n");
+}
+
 /* Prints how many rows of a table are copied. */
 static void
-print_rows(const kw_cli *cli, const char *name)
+print_rows(const kw_cli *cli, const kw_applied_policy *applied, const char *name)
 {
     GError *error = NULL;
     kw_counted counted = {0};
@@ -59,12 +87,9 @@ print_rows(const kw_cli *cli, const char *name)
         g_error_free(error);
         return;
     }
-    g_autofree char *duration =
-        kw_text_of_duration((gint64)(counted.records / (COPY_ROWS_PER_SECOND / 1000)) + 1);
-
-    printf("table %s: %s%" G_GUINT64_FORMAT " rows to copy, %s%s at %d rows/s%s\n", name,
-           counted.complete ? "" : "more than ", counted.records, counted.complete ? "" : "more than ",
-           duration, COPY_ROWS_PER_SECOND, counted.complete ? "" : " (`keyway count` counts them all)");
+    printf("table %s: %s%" G_GUINT64_FORMAT " rows to copy%s\n", name, counted.complete ? "" : "more than ",
+           counted.records, counted.complete ? "" : " (`keyway count` counts them all)");
+    print_guess(applied, &counted);
 }
 
 static void
@@ -75,7 +100,7 @@ print_summary(const kw_cli *cli, const kw_applied_policy *applied, bool dry_run)
     printf("%s", plan);
     for (char **table = applied->copied_tables;
          dry_run && !applied->refused && table != NULL && *table != NULL; table++)
-        print_rows(cli, *table);
+        print_rows(cli, applied, *table);
     if (applied->refused)
         printf("refused: nothing was changed\n");
     else if (!applied->changed)

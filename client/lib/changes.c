@@ -16,6 +16,7 @@ copy_progress(kw_change_status *to, const KeywayChangeStatus *thrift)
     to->paused = thrift->paused;
     to->waiting = thrift->waiting;
     to->limit_rows_per_second = thrift->limit_rows_per_second;
+    to->share_percent = thrift->__isset_share_percent ? thrift->share_percent : 0;
     to->rows_per_second = thrift->rows_per_second;
     to->progress = thrift->progress;
     to->left_ms = thrift->__isset_left_ms ? thrift->left_ms : -1;
@@ -101,7 +102,9 @@ options_to_thrift(kw_change_action action, const kw_change_options *options)
     thrift->expected_version = g_strdup(options->expected_version);
     thrift->__isset_expected_version = options->expected_version != NULL;
     thrift->rows_per_second = options->rows_per_second;
-    thrift->__isset_rows_per_second = action == KW_CHANGE_THROTTLE;
+    thrift->__isset_rows_per_second = action == KW_CHANGE_THROTTLE && options->rows_per_second >= 0;
+    thrift->share_percent = MAX(options->share_percent, 0);
+    thrift->__isset_share_percent = options->share_percent != 0;
     thrift->leave_undecodable = options->leave_undecodable;
     thrift->__isset_leave_undecodable = options->leave_undecodable;
     thrift->expire_cursors = options->expire_cursors;

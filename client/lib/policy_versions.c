@@ -45,6 +45,12 @@ applied_of(const KeywayAppliedPolicy *thrift)
     copy->refused = thrift->refused;
     copy->changed = thrift->changed;
     copy->copied_tables = kw_texts_from_thrift(thrift->copied_tables);
+    if (thrift->__isset_copy_guess && thrift->copy_guess != NULL) {
+        copy->copy_reads = thrift->copy_guess->reads;
+        copy->copy_wait_ms = thrift->copy_guess->wait_ms;
+        copy->copy_rows_per_second = thrift->copy_guess->rows_per_second;
+        copy->copy_rows_per_second_beside_callers = thrift->copy_guess->rows_per_second_beside_callers;
+    }
     return copy;
 }
 

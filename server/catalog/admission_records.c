@@ -16,7 +16,8 @@ static bool
 same_commands(const kw_change_record *a, const kw_change_record *b)
 {
     return a->goal == b->goal && a->completing == b->completing && a->paused == b->paused &&
-           a->rows_per_second == b->rows_per_second && g_str_equal(a->holder, b->holder);
+           a->rows_per_second == b->rows_per_second && a->share_percent == b->share_percent &&
+           g_str_equal(a->holder, b->holder);
 }
 
 static const kw_change_record *

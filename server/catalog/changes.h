@@ -109,6 +109,7 @@ typedef struct kw_change_record {
     bool paused;
     bool completing;          /* to be completed when cursors of the old key rule have expired */
     uint64_t rows_per_second; /* limit of the copy; 0: none */
+    uint64_t share_percent;   /* of the time that slices can take beside callers; 0: the default */
     bool copied;              /* all rows were copied under this version or an earlier one */
     bool compared;            /* all rows were compared; some can still differ (`missing`, ...) */
     uint64_t rows_copied;

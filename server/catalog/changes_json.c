@@ -125,6 +125,8 @@ print_record(JsonBuilder *to, const kw_change_record *record, kw_arena *arena)
         print_members(to, &kw_change_of_parts, record, arena);
     if (record->under_way && record->atomics)
         print_members(to, &kw_change_of_atomics, record, arena);
+    if (record->under_way && record->share_percent > 0)
+        print_members(to, &kw_change_of_share, record, arena);
     json_builder_end_object(to);
 }
 

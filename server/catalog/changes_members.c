@@ -65,6 +65,10 @@ static const kw_change_member of_parts[] = {
     MEMBER(KW_CHANGE_COUNT, part),
 };
 
+static const kw_change_member of_share[] = {
+    MEMBER(KW_CHANGE_COUNT, share_percent),
+};
+
 static const kw_change_member of_atomics[] = {
     MEMBER(KW_CHANGE_FLAG, atomics),
     MEMBER(KW_CHANGE_FLAG, drops),
@@ -97,6 +101,7 @@ const kw_change_group kw_change_of_change = GROUP(of_change);
 const kw_change_group kw_change_of_several_writers = GROUP(of_several_writers);
 const kw_change_group kw_change_of_parts = GROUP(of_parts);
 const kw_change_group kw_change_of_atomics = GROUP(of_atomics);
+const kw_change_group kw_change_of_share = GROUP(of_share);
 
 const kw_change_names kw_change_writers_names = GROUP(writers_names);
 const kw_change_names kw_change_goal_names = GROUP(goal_names);

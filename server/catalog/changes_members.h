@@ -41,6 +41,8 @@ extern const kw_change_group kw_change_of_several_writers; /* in a store that se
 extern const kw_change_group kw_change_of_parts;
 /* Of a change that allows or forbids atomic operations. */
 extern const kw_change_group kw_change_of_atomics;
+/* Of a change with another share of the time than the default. */
+extern const kw_change_group kw_change_of_share;
 
 /* The texts of the values of an enum. */
 typedef struct kw_change_names {

@@ -205,6 +205,16 @@ parse_atomics(JsonObject *from, kw_arena *arena, kw_change_record *to, size_t *c
            to->version == KW_CHANGE_VERSION_HELD && to->writers == KW_CHANGE_SEVERAL_WRITERS;
 }
 
+static bool
+parse_share(JsonObject *from, kw_arena *arena, kw_change_record *to, size_t *count)
+{
+    if (!json_object_has_member(from, "share_percent"))
+        return true;
+    *count += kw_change_of_share.count;
+    return parse_members(from, &kw_change_of_share, arena, to) && to->share_percent >= 1 &&
+           to->share_percent <= 100;
+}
+
 /* The members of a change that is under way. */
 static bool
 parse_change(JsonObject *from, kw_arena *arena, kw_change_record *to, size_t *count)
@@ -212,7 +222,7 @@ parse_change(JsonObject *from, kw_arena *arena, kw_change_record *to, size_t *co
     *count += kw_change_of_change.count;
     return parse_members(from, &kw_change_of_change, arena, to) &&
            parse_several_writers(from, arena, to, count) && parse_parts(from, arena, to, count) &&
-           parse_atomics(from, arena, to, count);
+           parse_atomics(from, arena, to, count) && parse_share(from, arena, to, count);
 }
 
 static bool

@@ -202,7 +202,7 @@ run_record(request *self)
     record->paused = self->command.action == KW_CHANGE_PAUSE ||
                      (record->paused && self->command.action != KW_CHANGE_RESUME);
     if (self->command.action == KW_CHANGE_THROTTLE)
-        record->rows_per_second = self->command.rows_per_second;
+        kw_change_throttle(&self->command, record);
     kw_change_work *work = kw_change_work_of(self->coordinator, record);
     work->not_before_ns = 0;
     if (self->command.action == KW_CHANGE_COMPARE) {

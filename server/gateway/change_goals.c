@@ -16,6 +16,15 @@ refuse(kw_error *ret_error, const kw_change_record *record, const char *why)
     return kw_error_set(ret_error, KW_REFUSED, "table %s: %s", record->table, why);
 }
 
+void
+kw_change_throttle(const kw_change_command *command, kw_change_record *record)
+{
+    if (command->has_rows_per_second)
+        record->rows_per_second = command->rows_per_second;
+    if (command->has_share)
+        record->share_percent = command->share_percent;
+}
+
 /* --- goals --------------------------------------------------------------------------------------------- */
 
 static bool
@@ -188,7 +197,7 @@ change_record(const kw_change_command *command, int64_t current, kw_change_recor
         record->paused = command->action == KW_CHANGE_PAUSE;
         return true;
     case KW_CHANGE_THROTTLE:
-        record->rows_per_second = command->rows_per_second;
+        kw_change_throttle(command, record);
         return true;
     case KW_CHANGE_SHOW:
         break;

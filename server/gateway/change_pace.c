@@ -62,7 +62,7 @@ set_pause(kw_change_pace *pace, uint64_t p99_us)
 }
 
 static void
-end_window(kw_change_pace *pace, const kw_histogram *latency, uint64_t now_ns)
+end_window(kw_change_pace *pace, bool may_rest, const kw_histogram *latency, uint64_t now_ns)
 {
     kw_histogram window = {0};
     subtract(latency, &pace->seen, &window);
@@ -76,7 +76,8 @@ end_window(kw_change_pace *pace, const kw_histogram *latency, uint64_t now_ns)
         pace->quiet_us = MAX(p99_us, 1);
     else
         set_pause(pace, p99_us);
-    bool rests = enough && !pace->resting && (pace->quiet_us == 0 || pace->windows >= WINDOWS_PER_REST);
+    bool rests =
+        may_rest && enough && !pace->resting && (pace->quiet_us == 0 || pace->windows >= WINDOWS_PER_REST);
     begin_window(pace, rests, latency, now_ns);
 }
 
@@ -92,19 +93,45 @@ kw_change_pace_sees_callers(const kw_change_pace *pace, const kw_histogram *late
     return kw_histogram_count(latency) - kw_histogram_count(&pace->seen) >= CALLERS_MIN;
 }
 
-uint64_t
-kw_change_pace_next(kw_change_pace *pace, const kw_histogram *latency, uint64_t slice_ns, uint64_t now_ns)
+static void
+note(kw_change_pace *pace, bool may_rest, const kw_histogram *latency, uint64_t now_ns)
 {
     uint64_t length_ns = pace->resting ? REST_NS : WORK_NS;
     if (pace->window_ns == 0)
         begin_window(pace, false, latency, now_ns);
     else if (now_ns - pace->window_ns >= length_ns)
-        end_window(pace, latency, now_ns);
+        end_window(pace, may_rest, latency, now_ns);
     pace->has_callers = pace->has_callers || kw_change_pace_sees_callers(pace, latency);
+}
+
+uint64_t
+kw_change_pace_next(kw_change_pace *pace, const kw_histogram *latency, uint64_t slice_ns, uint64_t now_ns)
+{
+    note(pace, true, latency, now_ns);
     if (pace->resting)
         return pace->window_ns + REST_NS;
     uint64_t least_ns =
         kw_change_pace_has_any_callers(pace) ? MIN(pace->pauses * slice_ns, PAUSE_MOST_NS) : 0;
     uint64_t pause_ns = MAX(pace->pause_ns, least_ns);
     return pause_ns > 0 ? now_ns + pause_ns : 0;
+}
+
+void
+kw_change_pace_note(kw_change_pace *pace, const kw_histogram *latency, uint64_t now_ns)
+{
+    note(pace, false, latency, now_ns);
+}
+
+uint64_t
+kw_change_pace_pause_of_share(const kw_change_pace *pace, uint64_t share_percent, uint64_t slice_ns)
+{
+    g_assert(share_percent >= 1 && share_percent <= 100);
+    return kw_change_pace_has_any_callers(pace) ? slice_ns * (100 - share_percent) / share_percent : 0;
+}
+
+uint64_t
+kw_change_pace_guess(const kw_change_pace *pace, uint64_t rows, uint64_t slice_ns)
+{
+    uint64_t whole_ns = slice_ns + MIN(pace->pauses * slice_ns, PAUSE_MOST_NS);
+    return rows * (1000 * NS_PER_MS) / MAX(whole_ns, 1);
 }

@@ -37,3 +37,14 @@ bool kw_change_pace_sees_callers(const kw_change_pace *pace, const kw_histogram 
  * start of the gateway. Returns when the next slice can start; 0: at once. */
 uint64_t kw_change_pace_next(kw_change_pace *pace, const kw_histogram *latency, uint64_t slice_ns,
                              uint64_t now_ns);
+
+/* The same for a change whose operator has set the share of the time that its slices take, in percent. Call
+ * it after each slice, in place of kw_change_pace_next: it only measures whether there are callers. */
+void kw_change_pace_note(kw_change_pace *pace, const kw_histogram *latency, uint64_t now_ns);
+/* How long such a change pauses after a slice. Its slices do not depend on the latencies of callers, but it
+ * does not pause without callers. */
+uint64_t kw_change_pace_pause_of_share(const kw_change_pace *pace, uint64_t share_percent, uint64_t slice_ns);
+
+/* A guess before anything was measured: the rows per second of a task beside callers, if a slice has `rows`
+ * and takes slice_ns. */
+uint64_t kw_change_pace_guess(const kw_change_pace *pace, uint64_t rows, uint64_t slice_ns);

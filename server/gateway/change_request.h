@@ -44,6 +44,9 @@ uint64_t kw_change_start_automatic(kw_coordinator *coordinator);
 /* The command that the gateway gave itself has ended; error can be NULL. */
 void kw_change_own_end(kw_change_request *request, const kw_error *error);
 
+/* Sets the limit and the share that a THROTTLE has. */
+void kw_change_throttle(const kw_change_command *command, kw_change_record *record);
+
 /* For several writers: reads the record from the catalog, changes it as the command says, writes it, and
  * finishes the request. */
 void kw_change_goal_run_command(kw_change_request *request);

@@ -5,9 +5,10 @@
 #include <math.h>
 
 #define NS_PER_S 1e9
-#define MS_PER_S 1e3
+#define NS_PER_MS UINT64_C(1000000)
 #define PPM 1e6
-#define LEFT_MS_MAX 1e15
+/* A shorter wait for the limit of rows per second is not shown. */
+#define SHOWN_WAIT_NS (2000 * NS_PER_MS)
 
 const char *
 kw_change_why_not_switch(const kw_change_record *record, bool leave_undecodable, kw_arena *arena)
@@ -72,6 +73,19 @@ kw_change_cursors_until_ms(const kw_coordinator *self, const kw_change_record *r
     return record->version_at_ms + model->timeouts.call_ms + model->cursor.expiry_ms;
 }
 
+/* Says that the work waits for its limit, if it does so for long. */
+static const char *
+with_limit(const char *phase, const kw_change_record *record, const kw_change_work *work, kw_arena *arena)
+{
+    uint64_t now_ns = kw_clock_mono_ns(), until_ns = kw_change_limit_until_ns(record, work);
+    if (record->paused || work->began_ns == 0 || until_ns < now_ns + SHOWN_WAIT_NS)
+        return phase;
+    return kw_arena_printf(arena,
+                           "%s, waiting %" G_GUINT64_FORMAT " s more for the limit of %" G_GUINT64_FORMAT
+                           " rows per second",
+                           phase, (until_ns - now_ns) / (1000 * NS_PER_MS), record->rows_per_second);
+}
+
 static const char *
 phase_of(kw_coordinator *self, const kw_change_record *record, const kw_change_work *work, kw_arena *arena)
 {
@@ -128,29 +142,72 @@ next_of(const kw_change_record *record, kw_arena *arena)
     return kw_change_why_not_switch(record, true, arena) ? "compare, cancel" : "switch, cancel";
 }
 
-void
-kw_change_rates_of(const kw_change_work *work, double *ret_progress, double *ret_rows_per_second,
-                   int64_t *ret_left_ms)
+/* How long the tasks take compared with the copy: measured. On HBase, a pass follows the comparison, and
+ * slices are so slow that the longest pauses make tasks equal. */
+#define WEIGHT_OF_COMPARISON 3
+#define WEIGHT_OF_COMPARISON_SEVERAL 2
+
+unsigned
+kw_change_weight_of_comparison(const kw_change_record *record)
 {
+    return record->writers == KW_CHANGE_SEVERAL_WRITERS ? WEIGHT_OF_COMPARISON_SEVERAL : WEIGHT_OF_COMPARISON;
+}
+
+static unsigned
+weight_of(const kw_change_record *record)
+{
+    return record->copied && !record->compared ? kw_change_weight_of_comparison(record) : 1;
+}
+
+static unsigned
+weight_after(const kw_change_record *record)
+{
+    unsigned pass = record->writers == KW_CHANGE_SEVERAL_WRITERS;
+    return !record->copied ? kw_change_weight_of_comparison(record) + pass : !record->compared ? pass : 0;
+}
+
+/* True if rows are left to copy, compare or pass, so that a task that was not measured yet can be estimated.
+ */
+static bool
+has_task(const kw_change_record *record, const kw_change_work *work)
+{
+    return work->began_ns > 0 || !record->copied || !record->compared;
+}
+
+/* How long writes that the work gave up can still be applied: the change waits for that after its work. */
+static int64_t
+grace_left_ms(const kw_coordinator *self, const kw_change_record *record)
+{
+    uint64_t now_ns = kw_clock_boot_ns(), doubt_ns = kw_store_last_doubt_ns(self->gateway->store);
+    uint64_t until_ns = doubt_ns + (uint64_t)kw_gateway_model(self->gateway)->store.hbase.late_ms * NS_PER_MS;
+    bool waits = record->writers == KW_CHANGE_SEVERAL_WRITERS && doubt_ns > 0 && until_ns > now_ns;
+    return waits ? (int64_t)((until_ns - now_ns) / NS_PER_MS) : 0;
+}
+
+void
+kw_change_rates_of(kw_coordinator *self, const kw_change_record *record, double *ret_progress,
+                   double *ret_rows_per_second, int64_t *ret_left_ms)
+{
+    const kw_change_work *work = kw_change_work_of(self, record);
     *ret_progress = work->progress;
     *ret_rows_per_second = 0;
     *ret_left_ms = -1;
-    if (work->began_ns == 0 || isnan(work->progress_before))
+    if (!has_task(record, work))
         return;
-    double seconds = (double)(kw_clock_mono_ns() - work->began_ns) / NS_PER_S;
-    double done = work->progress - work->progress_before;
-    if (seconds > 0)
+    int64_t left_ms = kw_change_estimate_left_ms(&work->estimate, weight_of(record), weight_after(record));
+    *ret_left_ms = left_ms < 0 ? -1 : MAX(left_ms, grace_left_ms(self, record));
+    double seconds = work->began_ns > 0 ? (double)(kw_clock_mono_ns() - work->began_ns) / NS_PER_S : 0;
+    if (seconds > 0 && !isnan(work->progress_before))
         *ret_rows_per_second = (double)work->rows / seconds;
-    if (seconds > 0 && done > 0)
-        *ret_left_ms = (int64_t)MIN(seconds * (1 - work->progress) / done * MS_PER_S, LEFT_MS_MAX);
 }
 
 /* The holder writes its rates to the record, for the other gateways. */
 static void
-set_rates(const kw_change_record *record, const kw_change_work *work, kw_change_status *status)
+set_rates(kw_coordinator *self, const kw_change_record *record, kw_change_status *status)
 {
-    bool elsewhere = record->writers == KW_CHANGE_SEVERAL_WRITERS && !work->is_holder;
-    kw_change_rates_of(work, &status->progress, &status->rows_per_second, &status->left_ms);
+    bool elsewhere =
+        record->writers == KW_CHANGE_SEVERAL_WRITERS && !kw_change_work_of(self, record)->is_holder;
+    kw_change_rates_of(self, record, &status->progress, &status->rows_per_second, &status->left_ms);
     if (elsewhere) {
         status->progress = (double)record->work_ppm / PPM;
         status->rows_per_second = (double)record->work_rows_per_second;
@@ -166,7 +223,7 @@ unsigned
 kw_change_filled_of(kw_coordinator *self, const kw_change_record *record, size_t path)
 {
     kw_change_status status;
-    set_rates(record, kw_change_work_of(self, record), &status);
+    set_rates(self, record, &status);
     double parts = (double)kw_change_paths_count(record);
     double share = record->compared ? 1 : status.progress * parts - (double)path;
     return (record->copied ? 100 : 0) + (unsigned)(100 * CLAMP(share, 0, 1));
@@ -204,7 +261,7 @@ kw_change_status_of(kw_coordinator *self, const kw_change_record *record, kw_are
         .table = kw_arena_text(arena, kw_bytes_of_text(record->table)),
         .path = kw_arena_text(arena, kw_bytes_of_text(record->path)),
         .version = kw_change_version_of(record->version)->name,
-        .phase = phase_of(self, record, work, arena),
+        .phase = with_limit(phase_of(self, record, work, arena), record, work, arena),
         .next = next_of(record, arena),
         .author = kw_arena_text(arena, kw_bytes_of_text(record->author)),
         .reason = kw_arena_text(arena, kw_bytes_of_text(record->reason)),
@@ -219,6 +276,7 @@ kw_change_status_of(kw_coordinator *self, const kw_change_record *record, kw_are
         .paused = record->paused,
         .waiting = is_waiting(self, record, work),
         .limit_rows_per_second = record->rows_per_second,
+        .share_percent = record->share_percent,
         .left_ms = -1,
         .copied = record->copied,
         .compared = record->compared,
@@ -236,6 +294,6 @@ kw_change_status_of(kw_coordinator *self, const kw_change_record *record, kw_are
         .unreported = work->is_holder ? work->planner.unreported->len : 0,
         .holder = holder_of(self, record, work, arena),
     };
-    set_rates(record, work, ret_status);
+    set_rates(self, record, ret_status);
     set_paths(record, arena, ret_status);
 }

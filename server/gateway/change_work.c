@@ -84,6 +84,14 @@ next_by_pace(kw_coordinator *self)
     return kw_change_pace_next(&self->pace, &latency, now_ns - self->slice_began_ns, now_ns);
 }
 
+/* After a slice of a change with its own share, which has no rests. */
+static void
+note_for_pace(kw_coordinator *self)
+{
+    kw_histogram latency = kw_change_latency_of_callers(self);
+    kw_change_pace_note(&self->pace, &latency, kw_clock_mono_ns());
+}
+
 void
 kw_change_slice_note_rows(kw_coordinator *self, const kw_change_record *record, uint64_t rows,
                           double progress)
@@ -99,10 +107,40 @@ kw_change_slice_note_rows(kw_coordinator *self, const kw_change_record *record, 
     work->progress = progress;
     work->problem = KW_ERROR_NONE;
     work->not_before_ns = 0;
-    self->pace_until_ns = kw_change_slice_hurries(record) ? 0 : next_by_pace(self);
-    if (record->rows_per_second > 0 && !kw_change_atomics_are_held(record->version))
-        work->not_before_ns =
-            kw_clock_mono_ns() + (uint64_t)((double)slice / (double)record->rows_per_second * NS_PER_S);
+    work->slice_rows = slice;
+    work->slice_ended_ns = kw_clock_mono_ns();
+    work->slice_ns = work->slice_ended_ns - self->slice_began_ns;
+    kw_change_estimate_note(&work->estimate, progress,
+                            self->act == KW_CHANGE_ACT_COMPARE ? kw_change_weight_of_comparison(record) : 1,
+                            work->slice_ended_ns);
+    if (record->share_percent == 0)
+        self->pace_until_ns = kw_change_slice_hurries(record) ? 0 : next_by_pace(self);
+    else
+        note_for_pace(self);
+}
+
+uint64_t
+kw_change_limit_until_ns(const kw_change_record *record, const kw_change_work *work)
+{
+    if (record->rows_per_second == 0 || work->slice_ended_ns == 0 ||
+        kw_change_atomics_are_held(record->version))
+        return 0;
+    return work->slice_ended_ns +
+           (uint64_t)((double)work->slice_rows / (double)record->rows_per_second * NS_PER_S);
+}
+
+/* When the next slice can start. Computed when it is needed, so that another limit or share applies at once.
+ */
+static uint64_t
+not_before_ns(kw_coordinator *self, const kw_change_record *record)
+{
+    const kw_change_work *work = kw_change_work_of(self, record);
+    uint64_t pace_ns = record->share_percent == 0
+                           ? self->pace_until_ns
+                           : work->slice_ended_ns + kw_change_pace_pause_of_share(
+                                                        &self->pace, record->share_percent, work->slice_ns);
+    uint64_t limit_ns = kw_change_limit_until_ns(record, work);
+    return MAX(MAX(work->not_before_ns, limit_ns), kw_change_slice_hurries(record) ? 0 : pace_ns);
 }
 
 void
@@ -110,7 +148,7 @@ kw_change_slice_set_rates(kw_coordinator *self, bool end, kw_change_record *reco
 {
     double progress, rows_per_second;
     int64_t left_ms;
-    kw_change_rates_of(kw_change_work_of(self, record), &progress, &rows_per_second, &left_ms);
+    kw_change_rates_of(self, record, &progress, &rows_per_second, &left_ms);
     kw_change_forget_rates(record);
     if (end || record->writers == KW_CHANGE_ONE_WRITER)
         return;
@@ -147,8 +185,24 @@ kw_change_slice_end_phase(kw_coordinator *self, const kw_change_record *record, 
     work->began_ns = 0;
     work->rows = 0;
     work->progress = 0;
+    kw_change_estimate_end_task(&work->estimate);
     work->planner.doubt_ns = kw_store_last_doubt_ns(self->gateway->store);
     self->saved_ns = 0; /* so that it is saved soon */
+}
+
+/* How many rows a slice copies per second on ordinary disks; a change that is under way measures it. */
+#define GUESSED_ROWS_PER_SECOND 10000
+
+kw_copy_guess
+kw_coordinator_guess(const kw_coordinator *self)
+{
+    bool shared = kw_store_is_shared(self->gateway->store);
+    uint64_t slice_ns = (uint64_t)(COPY_ROWS * NS_PER_S / GUESSED_ROWS_PER_SECOND);
+    return (kw_copy_guess){.reads = shared ? 3 : 2,
+                           .wait_ms = shared ? kw_gateway_model(self->gateway)->store.hbase.late_ms : 0,
+                           .rows_per_second = GUESSED_ROWS_PER_SECOND,
+                           .rows_per_second_beside_callers =
+                               MAX(kw_change_pace_guess(&self->pace, COPY_ROWS, slice_ns), 1)};
 }
 
 /* --- the copy ------------------------------------------------------------------------------------------- */
@@ -213,6 +267,17 @@ must_repeat(kw_coordinator *self, const kw_scrub_result *result, kw_change_recor
     return false;
 }
 
+/* The comparison counts the old and the new row of each copied row. This is better than an estimate from
+ * keys, unless many rows were written since the copy. */
+static double
+progress_of_comparison(const kw_coordinator *self, const kw_change_record *record,
+                       const kw_scrub_result *result)
+{
+    if (record->rows_copied == 0)
+        return kw_change_progress_of_parts(self, record, result->progress);
+    return MIN((double)record->rows_compared / (2 * (double)record->rows_copied), 1);
+}
+
 static void
 note_compared(kw_coordinator *self, const kw_scrub_result *result, kw_change_record *record)
 {
@@ -220,9 +285,9 @@ note_compared(kw_coordinator *self, const kw_scrub_result *result, kw_change_rec
         kw_log(KW_LOG_WARN, "change", "rows larger than limits.frame were copied again instead of compared",
                KW_LOG_FACT("table", record->table), KW_LOG_FACT("path", record->path),
                KW_LOG_FACT("rows", result->large));
-    double progress = kw_change_progress_of_parts(self, record, result->progress);
     add_differences(result, record);
     record->rows_compared += result->rows;
+    double progress = progress_of_comparison(self, record, result);
     record->compare_cursor = result->cursor;
     record->compared = result->cursor.size == 0 && kw_change_end_part(self, record);
     kw_change_slice_note_rows(self, record, result->rows + result->large, progress);
@@ -276,6 +341,7 @@ note_beginning(kw_coordinator *self, const kw_change_record *record)
     kw_change_work *work = kw_change_work_of(self, record);
     if (work->began_ns > 0)
         return;
+    kw_change_estimate_end_task(&work->estimate);
     work->began_ns = kw_clock_mono_ns();
     work->rows = 0;
     work->progress_before = NAN; /* unknown until the first slice has ended */
@@ -408,13 +474,9 @@ kw_change_work_start(kw_coordinator *self)
         const kw_path *path = needed ? kw_change_find_path(self->gateway->policy, record) : NULL;
         if (!path)
             continue;
-        const kw_change_work *work = kw_change_work_of(self, record);
-        if (work->not_before_ns > now_ns) {
-            again_ms = MIN(again_ms, (work->not_before_ns - now_ns) / 1000000 + 1);
-            continue;
-        }
-        if (self->pace_until_ns > now_ns && !kw_change_slice_hurries(record)) {
-            again_ms = MIN(again_ms, (self->pace_until_ns - now_ns) / 1000000 + 1);
+        uint64_t until_ns = not_before_ns(self, record);
+        if (until_ns > now_ns) {
+            again_ms = MIN(again_ms, (until_ns - now_ns) / NS_PER_MS + 1);
             continue;
         }
         self->record = (self->record + i + 1) % set->count;

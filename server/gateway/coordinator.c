@@ -60,6 +60,7 @@ kw_coordinator_take_current(kw_coordinator *self, const kw_current *current)
         return false;
     }
     kw_gateway_note_stored(gateway, set);
+    kw_coordinator_wake(self, 0); /* a limit can have changed, for which the next slice waits */
     return true;
 }
 

@@ -42,6 +42,9 @@ void kw_coordinator_wake(kw_coordinator *self, uint64_t in_ms);
 #define KW_EARLIER_IN_USE                                                                                    \
     "calls that began before the last step of the change still run; try again when they have ended"
 
+/* What a guess of the duration of a copy assumes. */
+kw_copy_guess kw_coordinator_guess(const kw_coordinator *self);
+
 /* True if calls can still run under a policy before the one in service. */
 bool kw_coordinator_earlier_in_use(const kw_coordinator *self);
 /* True if no call runs under an earlier policy, and no slice is in progress. */

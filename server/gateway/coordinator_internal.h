@@ -6,6 +6,7 @@
  *   change_key_range.c  the first and the last row key, which a slice passes to the next one
  *   change_parts.c   which path or placement a slice is for, if there are several
  *   change_pace.c    how fast slices follow each other
+ *   change_estimate.c  how long the work will take
  *   change_callers.c whether callers use this gateway
  *   change_commands.c  commands of the operator
  *   change_automatic.c     commands that the gateway gives itself
@@ -23,6 +24,7 @@
 #pragma once
 
 #include "gateway/change_callers.h"
+#include "gateway/change_estimate.h"
 #include "gateway/change_pace.h"
 #include "gateway/change_planner.h"
 #include "gateway/coordinator.h"
@@ -31,14 +33,17 @@
 /* The work of one change: the part of its state that is not in the catalog. */
 typedef struct kw_change_work {
     char *table, *path;
-    int64_t started_ms;     /* of the change */
-    double progress;        /* of the present copy, comparison, pass or sweep */
-    uint64_t began_ns;      /* of the same, on this gateway; 0: none runs */
-    uint64_t rows;          /* since then */
-    double progress_before; /* at that time */
-    uint64_t not_before_ns; /* the next slice starts then: the limit of rows per second, or after a failure */
-    unsigned tries;         /* comparisons of the present slice */
-    kw_error problem;       /* of the last slice or step; KW_OK: none */
+    int64_t started_ms;            /* of the change */
+    double progress;               /* of the present copy, comparison, pass or sweep */
+    uint64_t began_ns;             /* of the same, on this gateway; 0: none runs */
+    uint64_t rows;                 /* since then */
+    double progress_before;        /* at that time */
+    uint64_t not_before_ns;        /* the next slice starts no earlier: after a failure */
+    uint64_t slice_ended_ns;       /* the last slice; 0: none has ended on this gateway */
+    uint64_t slice_ns, slice_rows; /* its duration and its rows */
+    kw_change_estimate estimate;
+    unsigned tries;   /* comparisons of the present slice */
+    kw_error problem; /* of the last slice or step; KW_OK: none */
     /* the first and the last row key of the copy, pass or sweep when it began on this gateway; NULL: unknown
      */
     GBytes *first, *last;
@@ -197,8 +202,12 @@ void kw_change_commands_end(kw_coordinator *self);
 void kw_change_status_of(kw_coordinator *self, const kw_change_record *record, kw_arena *arena,
                          kw_change_status *ret_status);
 /* The rates of the present work, as this gateway does it; see kw_change_status. */
-void kw_change_rates_of(const kw_change_work *work, double *ret_progress, double *ret_rows_per_second,
-                        int64_t *ret_left_ms);
+void kw_change_rates_of(kw_coordinator *self, const kw_change_record *record, double *ret_progress,
+                        double *ret_rows_per_second, int64_t *ret_left_ms);
+/* The weight of the comparison, for kw_change_estimate; that of other tasks is 1. */
+unsigned kw_change_weight_of_comparison(const kw_change_record *record);
+/* Until when the limit of rows per second lets no slice start; 0: the record has none. */
+uint64_t kw_change_limit_until_ns(const kw_change_record *record, const kw_change_work *work);
 /* For kw_path.filled: the progress of one of the added paths. */
 unsigned kw_change_filled_of(kw_coordinator *self, const kw_change_record *record, size_t path);
 /* Why the operator cannot switch now; NULL: nothing prevents it. In the arena. */

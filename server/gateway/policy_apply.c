@@ -187,8 +187,10 @@ decide(kw_policy_request *self, kw_admission *admission)
         kw_change_explain(&proposal, admission);
     }
     kw_error refusal = find_refusal(self, admission);
-    self->applied = (kw_applied){
-        .version = self->command.expected + 1, .changed = true, .refused = refusal.code != KW_OK};
+    self->applied = (kw_applied){.version = self->command.expected + 1,
+                                 .changed = true,
+                                 .guess = kw_coordinator_guess(self->gateway->coordinator),
+                                 .refused = refusal.code != KW_OK};
     kw_policy_plan(&(kw_plan_of_policy){self->old, self->policy, self->command.policy, admission,
                                         self->gateway->service, &refusal, self->advice},
                    self->arena, &self->applied);

@@ -26,6 +26,8 @@ status_out(const kw_change_status *from)
                                  .paused = from->paused,
                                  .waiting = from->waiting,
                                  .limit_rows_per_second = (int64_t)from->limit_rows_per_second,
+                                 .has_share_percent = from->share_percent > 0,
+                                 .share_percent = (int32_t)from->share_percent,
                                  .rows_per_second = from->rows_per_second,
                                  .progress = from->progress,
                                  .has_left_ms = from->left_ms >= 0,
@@ -187,6 +189,7 @@ check_action_options(const kw_api_ChangeOptions *options, const kw_change_comman
         kw_change_action action;
         bool given;
     } rows[] = {{"rows_per_second", "THROTTLE", KW_CHANGE_THROTTLE, options->has_rows_per_second},
+                {"share_percent", "THROTTLE", KW_CHANGE_THROTTLE, options->has_share_percent},
                 {"leave_undecodable", "SWITCH", KW_CHANGE_SWITCH, command->leave_undecodable},
                 {"expire_cursors", "COMPLETE", KW_CHANGE_COMPLETE, command->expire_cursors}};
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
@@ -198,6 +201,10 @@ check_action_options(const kw_api_ChangeOptions *options, const kw_change_comman
         return kw_error_set(ret_error, KW_INVALID,
                             "options.rows_per_second must be 0 to %d, not %" G_GINT64_FORMAT,
                             ROWS_PER_SECOND_MAX, options->rows_per_second);
+    if (options->has_share_percent && (options->share_percent < 0 || options->share_percent > 100))
+        return kw_error_set(ret_error, KW_INVALID,
+                            "options.share_percent must be 1 to 100, or 0 for the default, not %d",
+                            options->share_percent);
     return true;
 }
 
@@ -205,14 +212,19 @@ static bool
 read_options(const kw_exchange *exchange, const kw_api_ChangeOptions *options, kw_change_command *command,
              kw_error *ret_error)
 {
-    if (command->action == KW_CHANGE_THROTTLE && !(options && options->has_rows_per_second))
-        return kw_error_set(ret_error, KW_INVALID, "options.rows_per_second is missing; 0 removes the limit");
+    if (command->action == KW_CHANGE_THROTTLE &&
+        !(options && (options->has_rows_per_second || options->has_share_percent)))
+        return kw_error_set(ret_error, KW_INVALID,
+                            "options.rows_per_second and share_percent are missing; 0 removes the limit");
     if (!options)
         return true;
     command->leave_undecodable = options->has_leave_undecodable && options->leave_undecodable;
     command->expire_cursors = options->has_expire_cursors && options->expire_cursors;
     if (!check_action_options(options, command, ret_error))
         return false;
+    command->has_rows_per_second = options->has_rows_per_second;
+    command->has_share = options->has_share_percent;
+    command->share_percent = options->has_share_percent ? (uint64_t)options->share_percent : 0;
     command->rows_per_second = options->has_rows_per_second ? (uint64_t)options->rows_per_second : 0;
     return !options->has_expected_version ||
            read_expected(exchange, options->expected_version, command, ret_error);

@@ -58,13 +58,21 @@ reply_applied(void *user, const kw_applied *applied, const kw_error *error)
     kw_bytes *copied = KW_ARENA_ARRAY(exchange->call.arena, kw_bytes, applied->copied_count);
     for (size_t i = 0; i < applied->copied_count; i++)
         copied[i] = kw_bytes_of_text(applied->copied[i]);
+    const kw_copy_guess *guess = &applied->guess;
+    kw_api_CopyGuess copy_guess = {.reads = (int32_t)guess->reads,
+                                   .wait_ms = guess->wait_ms,
+                                   .rows_per_second = (int64_t)guess->rows_per_second,
+                                   .rows_per_second_beside_callers =
+                                       (int64_t)guess->rows_per_second_beside_callers};
     kw_api_AppliedPolicy result = {
         .version = applied->version,
         .plan = kw_bytes_of_text(applied->plan),
         .refused = applied->refused,
         .changed = applied->changed,
         .has_copied_tables = true,
-        .copied_tables = {.items = copied, .count = (uint32_t)applied->copied_count}};
+        .copied_tables = {.items = copied, .count = (uint32_t)applied->copied_count},
+        .has_copy_guess = applied->copied_count > 0,
+        .copy_guess = &copy_guess};
     kw_exchange_reply(exchange, &(kw_api_Admin_policyApply_result){.has_success = true, .success = &result});
 }
 

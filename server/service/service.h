@@ -48,12 +48,21 @@ typedef struct kw_apply_command {
     bool only_writer; /* the caller states that no other program writes the store tables */
 } kw_apply_command;
 
+/* How long a change takes is not known before it has begun. */
+typedef struct kw_copy_guess {
+    uint32_t reads;                          /* of each row: the copy, the comparison, the pass */
+    int64_t wait_ms;                         /* before the copy begins (store.late) */
+    uint64_t rows_per_second;                /* of one of these reads, without callers */
+    uint64_t rows_per_second_beside_callers; /* with the pauses */
+} kw_copy_guess;
+
 typedef struct kw_applied {
     int64_t version; /* the number of the new version; after a dry run, the number that it would have */
     const char *plan;
     const char *const *copied; /* tables whose rows are copied */
     size_t copied_count;
-    bool refused; /* only after a dry run */
+    kw_copy_guess guess; /* if rows are copied */
+    bool refused;        /* only after a dry run */
     bool changed;
 } kw_applied;
 typedef void (*kw_apply_done)(void *user, const kw_applied *applied, const kw_error *error);
@@ -111,9 +120,11 @@ typedef struct kw_change_command {
     const char *table;    /* SHOW: NULL for all tables */
     const char *expected; /* the version that the caller saw, for example "both-old"; NULL: any */
     const char *author;
-    uint64_t rows_per_second; /* THROTTLE; 0: no limit */
-    bool leave_undecodable;   /* SWITCH: even if some rows could not be copied */
-    bool expire_cursors;      /* COMPLETE: does not wait until cursors of the old key rule have expired */
+    bool has_rows_per_second, has_share; /* THROTTLE: which of the next two are set */
+    uint64_t rows_per_second;            /* 0: no limit */
+    uint64_t share_percent;              /* 0: the default */
+    bool leave_undecodable;              /* SWITCH: even if some rows could not be copied */
+    bool expire_cursors; /* COMPLETE: does not wait until cursors of the old key rule have expired */
 } kw_change_command;
 
 /* The state of one change, for people. */
@@ -136,6 +147,7 @@ typedef struct kw_change_status {
     bool paused;
     bool waiting;                   /* only a command lets the change proceed */
     uint64_t limit_rows_per_second; /* 0: none */
+    uint64_t share_percent;         /* 0: the default */
     double rows_per_second;         /* of the present copy, comparison, pass or sweep; 0: none runs */
     double progress;                /* of the same: 0 to 1 */
     int64_t left_ms;                /* estimated until it ends; -1: unknown */

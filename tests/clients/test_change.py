@@ -185,6 +185,13 @@ class Orders(Changing):
             for rate in (0, 3_000_000_000):
                 self.run_ok(gateway, "change", "throttle", TABLE, "--rows-per-second", str(rate))
                 self.assertEqual(self.ordered(gateway), (TABLE, t.ChangeAction.THROTTLE, t.ChangeOptions(rows_per_second=rate)))
+            for share, percent in (("25%", 25), ("1", 1), ("100%", 100), ("default", 0)):
+                self.run_ok(gateway, "change", "throttle", TABLE, "--share", share)
+                self.assertEqual(self.ordered(gateway)[2], t.ChangeOptions(share_percent=percent))
+            self.run_ok(gateway, "change", "throttle", TABLE, "--share", "3%", "--rows-per-second", "5")
+            self.assertEqual(self.ordered(gateway)[2], t.ChangeOptions(share_percent=3, rows_per_second=5))
+            for share in ("0%", "101%", "-1", "", "x", "5 %", "5%%", "0.5", "99999999999999999999"):
+                self.assertIn("must be 1% to 100%, or default", self.run_bad(2, gateway, "change", "throttle", TABLE, f"--share={share}"))
             self.assertIn("--rows-per-second", self.run_bad(2, gateway, "change", "throttle", TABLE))
             self.assertIn("--rows-per-second", self.run_bad(2, gateway, "change", "throttle", TABLE, "--rows-per-second", "-1"))
             self.assertIn("Unknown option", self.run_bad(2, gateway, "change", "cancel", TABLE, "--expire-cursors"))

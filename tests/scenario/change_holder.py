@@ -67,6 +67,32 @@ class Holder(HBaseCase):
         self.end(b)
         self.expect_all(self.stable, gateway=b)
 
+    def test_seen_at_once(self):
+        """The other gateway shows a change, and waits for it, although it does not serve its policy yet."""
+        a, b = self.start_two()
+        for _ in range(3):
+            self.begin()
+            self.assertIn("ready to switch", keyway(b, "change", "status", "t", "--wait")[0])
+            order(a, "t", "cancel")
+            wait_until_ended(a, "t")
+            wait_until_ended(b, "t")
+
+    def test_limit_removed(self):
+        """The pause that a limit has caused ends when the limit does, through the holder and through another gateway."""
+        gateways = self.start_two(rows=3000)
+        for gateway in gateways:
+            self.begin()
+            order(gateways[0], "t", "throttle", rows_per_second=3)
+            found = wait_for(gateways[0], "t", lambda found: found.rows_copied > 0, "the first slice")
+            self.assertRegex(found.phase, r"^copying, waiting \d+ s more for the limit of 3 rows per second$")
+            began = time.monotonic()
+            order(gateway, "t", "throttle", rows_per_second=0)
+            wait_until_compared(gateway, "t")
+            self.assertLess(time.monotonic() - began, 60)
+            order(gateway, "t", "cancel")
+            for each in gateways:
+                wait_until_ended(each, "t")
+
     def test_progress(self):
         """Each gateway shows the progress of the holder's work."""
         a, b = self.start_two(rows=3000)

@@ -8,7 +8,7 @@ import unittest
 import changing
 from change_case import BY_TIME, FIELDS, HASHED, REFERENCE, SALTED, ChangeCase, hashed_order, policy
 from changing import apply, call, cells_of, keyway, order, put_all, status, wait_until_compared, wait_until_ended
-from keyway_gateway import Gateway, record, value
+from keyway_gateway import Gateway, record, value, wait_until
 from keyway_thrift.ttypes import Code, CompareOp, Condition, KeywayError, Query
 
 
@@ -43,6 +43,28 @@ class Orders(ChangeCase):
         order(self.gateway, "t", "cancel")
         wait_until_ended(self.gateway, "t")
         self.expect_all(self.stable)
+
+    def test_limit_and_share(self):
+        """The status says that the copy waits for its limit, and for how long; removing the limit lets it go on at once. The
+        share is kept until it is set back."""
+        self.fill()
+        self.begin_slowly(rows_per_second=3)
+        wait_until(lambda: status(self.gateway, "t").rows_copied > 0, "the first slice")
+        self.assertRegex(status(self.gateway, "t").phase, r"^copying, waiting 1\d\d s more for the limit of 3 rows per second$")
+        keyway(self.gateway, "change", "throttle", "t", "--share", "25%")
+        found = status(self.gateway, "t")
+        self.assertEqual((found.limit_rows_per_second, found.share_percent), (3, 25))
+        self.gateway.restart()
+        wait_until(lambda: self.gateway.ready()["ready"], "the gateway to serve")
+        self.assertIn("25 % of the time", keyway(self.gateway, "change", "status", "t")[0])
+        keyway(self.gateway, "change", "throttle", "t", "--rows-per-second", "0")
+        began = time.monotonic()
+        wait_until_compared(self.gateway, "t")
+        self.assertLess(time.monotonic() - began, 60)
+        keyway(self.gateway, "change", "throttle", "t", "--share", "default")
+        self.assertIsNone(status(self.gateway, "t").share_percent)
+        order(self.gateway, "t", "cancel")
+        wait_until_ended(self.gateway, "t")
 
     def test_cursors(self):
         """A scan that began under the old rule goes on after the switch, and fails after complete."""

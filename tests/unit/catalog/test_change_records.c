@@ -50,6 +50,7 @@ full_of_several(void)
     record.work_ppm = 250000;
     record.work_rows_per_second = 700;
     record.work_left_ms = 90000;
+    record.share_percent = 25;
     return record;
 }
 
@@ -340,7 +341,7 @@ test_differ(void)
     same.holder = "";
     same.completing = true;
     same.rows_copied = same.rows_compared = same.missing = same.different = same.extra = 77;
-    same.repaired = same.undecodable = same.rows_per_second = 77;
+    same.repaired = same.undecodable = same.rows_per_second = same.share_percent = 77;
     same.paused = same.copied = same.compared = false;
     same.example = "";
     same.copied_to = same.compare_cursor = KW_BYTES_NONE;

@@ -106,6 +106,45 @@ test_pauses_for_callers(void)
                      self.now_ns + 50 * MS);
 }
 
+/* A change with its own share pauses for callers by this share only, and does not measure their latencies in
+ * rests. */
+static void
+test_share(void)
+{
+    scene self = scene_with_rest(1000);
+    unsigned rests = self.rests;
+    g_assert_cmpuint(kw_change_pace_pause_of_share(&self.pace, 100, 10 * MS), ==, 0);
+    g_assert_cmpuint(kw_change_pace_pause_of_share(&self.pace, 50, 10 * MS), ==, 10 * MS);
+    g_assert_cmpuint(kw_change_pace_pause_of_share(&self.pace, 25, 10 * MS), ==, 30 * MS);
+    g_assert_cmpuint(kw_change_pace_pause_of_share(&self.pace, 1, 10 * MS), ==, 990 * MS);
+    for (unsigned window = 0; window < 40; window++) {
+        for (unsigned i = 0; i < 100; i++)
+            kw_histogram_add_us(&self.latency, 50000);
+        self.now_ns += 600 * MS;
+        kw_change_pace_note(&self.pace, &self.latency, self.now_ns);
+        g_assert_false(self.pace.resting);
+        g_assert_cmpuint(kw_change_pace_pause_of_share(&self.pace, 100, 500 * MS), ==, 0);
+    }
+    g_assert_cmpuint(self.rests, ==, rests);
+    self.now_ns += 600 * MS; /* a window without callers */
+    kw_change_pace_note(&self.pace, &self.latency, self.now_ns);
+    g_assert_cmpuint(kw_change_pace_pause_of_share(&self.pace, 1, 10 * MS), ==, 0);
+    self.pace.others_have_callers = true;
+    g_assert_cmpuint(kw_change_pace_pause_of_share(&self.pace, 1, 10 * MS), ==, 990 * MS);
+}
+
+/* The default on two cores: a slice of 500 rows, then a second of pause. */
+static void
+test_guess(void)
+{
+    kw_change_pace pace;
+    kw_change_pace_init(&pace, 2);
+    g_assert_cmpuint(kw_change_pace_guess(&pace, 500, 50 * MS), ==, 476);
+    g_assert_cmpuint(kw_change_pace_guess(&pace, 500, 1 * MS), ==, 500 * 1000 / 48);
+    kw_change_pace_init(&pace, 64);
+    g_assert_cmpuint(kw_change_pace_guess(&pace, 500, 10 * MS), ==, 500 * 1000 / 60);
+}
+
 /* Callers are noticed before the window ends. */
 static void
 test_callers_begin(void)
@@ -174,6 +213,8 @@ main(int argc, char **argv)
     g_test_add_func("/gateway/change-pace/callers begin", test_callers_begin);
     g_test_add_func("/gateway/change-pace/callers of other gateways", test_callers_of_other_gateways);
     g_test_add_func("/gateway/change-pace/cores", test_cores);
+    g_test_add_func("/gateway/change-pace/share", test_share);
+    g_test_add_func("/gateway/change-pace/guess", test_guess);
     g_test_add_func("/gateway/change-pace/rests again", test_rests_again);
     return g_test_run();
 }

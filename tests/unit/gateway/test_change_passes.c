@@ -589,6 +589,45 @@ test_failed_step(void)
     g_assert_cmpint(wait, ==, KW_CHANGE_WAIT_COMMAND);
 }
 
+static void
+set_limits(scene *self, uint64_t rows_per_second, uint64_t share_percent)
+{
+    self->record.rows_per_second = rows_per_second;
+    self->record.share_percent = share_percent;
+    set_record(self);
+}
+
+/* A slice of 500 rows has ended, which took a second. Another limit or share applies at once, although the
+ * next slice already waits. */
+static void
+test_throttled(void)
+{
+    scene *self = scene_new(KW_CHANGE_ACT_PASS);
+    self->record.version = KW_CHANGE_VERSION_2;
+    self->record.goal = KW_CHANGE_GOAL_COPIED;
+    self->record.settled_ms = 0;
+    set_record(self);
+    kw_change_work *work = kw_change_work_of(self->coordinator, &self->record);
+    work->slice_ended_ns = kw_clock_mono_ns();
+    work->slice_rows = 500;
+    work->slice_ns = UINT64_C(1000000000);
+    set_limits(self, 3, 0);
+    g_assert_cmpuint(kw_change_work_start(self->coordinator), >, 150000);
+    set_limits(self, 10, 0);
+    g_assert_cmpuint(kw_change_work_start(self->coordinator), <=, 50000);
+    self->coordinator->pace.others_have_callers = true;
+    set_limits(self, 0, 1);
+    uint64_t again_ms = kw_change_work_start(self->coordinator);
+    g_assert_cmpuint(again_ms, >, 90000);
+    g_assert_cmpuint(again_ms, <=, 99000);
+    self->coordinator->pace_until_ns = UINT64_MAX; /* of changes with the default share */
+    g_assert_null(request);
+    set_limits(self, 0, 100);
+    g_assert_cmpuint(kw_change_work_start(self->coordinator), ==, UINT64_MAX);
+    g_assert_nonnull(request);
+    scene_free(self);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -609,6 +648,7 @@ main(int argc, char **argv)
     g_test_add_func("/gateway/change-passes/before", test_before);
     g_test_add_func("/gateway/change-passes/key-range-of-pass", test_key_range_of_pass);
     g_test_add_func("/gateway/change-passes/key-range-of-sweep", test_key_range_of_sweep);
+    g_test_add_func("/gateway/change-passes/throttled", test_throttled);
     g_test_add_func("/gateway/change-passes/failed-step", test_failed_step);
     return g_test_run();
 }

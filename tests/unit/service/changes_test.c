@@ -143,6 +143,7 @@ static const kw_change_status full = {.table = "t",
                                       .reads_new = true,
                                       .waiting = true,
                                       .limit_rows_per_second = 6,
+                                      .share_percent = 16,
                                       .rows_per_second = 7.5,
                                       .progress = 0.5,
                                       .left_ms = 0,
@@ -195,6 +196,7 @@ assert_full(const kw_api_ChangeStatus *out)
     for (size_t i = 0; i < G_N_ELEMENTS(counts); i++)
         g_assert_cmpint(counts[i], ==, 8 + (int64_t)i);
     g_assert_cmpfloat(out->rows_per_second, ==, 7.5);
+    g_assert_cmpint(out->share_percent, ==, 16);
     g_assert_cmpfloat(out->progress, ==, 0.5);
     g_assert_cmpint(out->left_ms, ==, 0);
 }
@@ -289,7 +291,15 @@ test_options(void)
         g_assert_cmpint(command.action, ==, KW_CHANGE_THROTTLE);
         g_assert_cmpuint(command.rows_per_second, ==, (uint64_t)rate);
     }
-    g_assert_cmpuint(commands, ==, 5);
+    g_assert_true(command.has_rows_per_second && !command.has_share);
+    for (int32_t share = 0; share <= 100; share += 50) {
+        options = (kw_api_ChangeOptions){.has_share_percent = true, .share_percent = share};
+        args = args_of(KW_API_ChangeAction_THROTTLE, &options);
+        call(fix, kw_serve_order_change, &args);
+        g_assert_true(command.has_share && !command.has_rows_per_second);
+        g_assert_cmpuint(command.share_percent, ==, (uint64_t)share);
+    }
+    g_assert_cmpuint(commands, ==, 8);
     service_fixture_free(fix);
 }
 
@@ -326,8 +336,15 @@ test_wrong_options(void)
                    "rows_per_second must be 0 to 1000000000, not -1");
     rate.rows_per_second = 1000000001;
     expect_invalid(fix, KW_API_ChangeAction_THROTTLE, &rate, "not 1000000001");
-    expect_invalid(fix, KW_API_ChangeAction_THROTTLE, NULL, "rows_per_second is missing");
-    expect_invalid(fix, KW_API_ChangeAction_THROTTLE, &leave, "rows_per_second is missing");
+    expect_invalid(fix, KW_API_ChangeAction_THROTTLE, NULL, "rows_per_second and share_percent are missing");
+    expect_invalid(fix, KW_API_ChangeAction_THROTTLE, &leave,
+                   "rows_per_second and share_percent are missing");
+    kw_api_ChangeOptions share = {.has_share_percent = true, .share_percent = 101};
+    expect_invalid(fix, KW_API_ChangeAction_THROTTLE, &share, "share_percent must be 1 to 100");
+    share.share_percent = -1;
+    expect_invalid(fix, KW_API_ChangeAction_THROTTLE, &share, "or 0 for the default, not -1");
+    share.share_percent = 5;
+    expect_invalid(fix, KW_API_ChangeAction_PAUSE, &share, "share_percent is only for the action THROTTLE");
     for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
         const kw_api_ChangeOptions options = {.has_expected_version = true, .expected_version = names[i]};
         expect_invalid(fix, KW_API_ChangeAction_SWITCH, &options, "options.expected_version");
