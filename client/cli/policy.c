@@ -87,6 +87,23 @@ kw_policy_version_parse(const char *text, gint64 *ret_version)
     return true;
 }
 
+const char *
+kw_policy_version_skip(const char *text, gint64 *ret_version)
+{
+    const char *digits = g_str_has_prefix(text, "# Version ") ? text + strlen("# Version ") : "";
+    g_autofree char *number = g_strndup(digits, strspn(digits, "0123456789"));
+    g_autofree char *line = NULL;
+    gint64 version;
+
+    if (!kw_policy_version_parse(number, &version))
+        return text;
+    line = g_strdup_printf(KW_POLICY_VERSION_LINE, version);
+    if (!g_str_has_prefix(text, line))
+        return text;
+    *ret_version = version;
+    return text + strlen(line);
+}
+
 static bool
 output_history(const kw_cli *cli, const GPtrArray *versions)
 {
@@ -133,7 +150,7 @@ run_history(kw_cli *cli, int argc, char **argv)
 }
 
 static bool
-output_version(const kw_cli *cli, const kw_policy_version *version)
+output_version(const kw_cli *cli, const kw_policy_version *version, bool current)
 {
     static const kw_column columns[] = {{.name = "version"},
                                         {.name = "applied_at"},
@@ -146,6 +163,8 @@ output_version(const kw_cli *cli, const kw_policy_version *version)
                               kw_text(version->author), kw_text(version->reason), kw_text(version->text)};
     kw_output *output;
 
+    if (cli->format == KW_OUTPUT_TABLE && current)
+        printf(KW_POLICY_VERSION_LINE, version->version);
     if (cli->format == KW_OUTPUT_TABLE)
         return print_text(version->text);
     output = kw_output_new(cli->format, cli->raw, columns, G_N_ELEMENTS(columns));
@@ -180,7 +199,7 @@ run_show(kw_cli *cli, int argc, char **argv)
                          : kw_client_policy_in_effect(cli->client, number, &error);
     if (version == NULL)
         return kw_cli_fail(error, "policy show");
-    return output_version(cli, version) ? KW_EXIT_OK : KW_EXIT_FAILED;
+    return output_version(cli, version, number == 0) ? KW_EXIT_OK : KW_EXIT_FAILED;
 }
 
 /* --- the commands ------------------------------------------------------------------------------- */

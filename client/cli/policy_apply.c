@@ -3,6 +3,7 @@
 #include "cli/count_rows.h"
 #include "cli/file.h"
 #include "cli/output.h"
+#include "cli/policy.h"
 #include "cli/text.h"
 
 #include <stdio.h>
@@ -14,7 +15,7 @@ typedef struct apply_words {
     char *reason;
     gboolean dry_run;
     gboolean only_writer;
-    gint64 expected; /* -1: the version that is current when the command begins */
+    gint64 expected; /* -1: the version in the text or, without one, the one that is current now */
 } apply_words;
 
 /* The version to change; -1 if it cannot be read (*error is set). */
@@ -136,7 +137,8 @@ apply(kw_cli *cli, const char *file, const apply_words *words, bool import_file,
     g_autofree char *text = NULL;
     g_autoptr(kw_applied_policy) applied = NULL;
     GError *error = NULL;
-    gint64 expected;
+    gint64 expected, shown = -1;
+    const char *policy;
     int code;
     const kw_apply_options options = {.reason = words->reason,
                                       .dry_run = words->dry_run,
@@ -148,9 +150,10 @@ apply(kw_cli *cli, const char *file, const apply_words *words, bool import_file,
         return kw_cli_fail(error, file);
     if (kw_cli_connect(cli, &code) == NULL)
         return code;
-    expected = find_expected(cli, words, &error);
+    policy = kw_policy_version_skip(text, &shown);
+    expected = shown >= 0 && words->expected < 0 && !import_file ? shown : find_expected(cli, words, &error);
     if (error == NULL)
-        applied = kw_client_policy_apply(cli->client, text, expected, &options, &error);
+        applied = kw_client_policy_apply(cli->client, policy, expected, &options, &error);
     if (applied == NULL)
         return kw_cli_fail(error, command);
     if (!output_applied(cli, applied, words->dry_run))
@@ -186,7 +189,10 @@ kw_command_policy_apply(kw_cli *cli, int argc, char **argv)
         {"message", 'm', 0, G_OPTION_ARG_STRING, &words.reason, "Why, for the history", "REASON"},
         {"dry-run", 0, 0, G_OPTION_ARG_NONE, &words.dry_run, "Print the plan and change nothing", NULL},
         {"expect", 0, 0, G_OPTION_ARG_INT64, &words.expected,
-         "Fail unless this version is current [the one when the command begins]", "VERSION"},
+         "Fail unless this version is current [the one that policy show printed into the text, or the one "
+         "when the "
+         "command begins]",
+         "VERSION"},
         {"only-writer", 0, 0, G_OPTION_ARG_NONE, &words.only_writer,
          "State that only gateways write the store tables; HBase needs this to change a key rule", NULL},
         G_OPTION_ENTRY_NULL};

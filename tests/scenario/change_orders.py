@@ -2,6 +2,7 @@
 
 KW_SEED repeats a run.
 """
+import os
 import time
 import unittest
 
@@ -43,6 +44,27 @@ class Orders(ChangeCase):
         order(self.gateway, "t", "cancel")
         wait_until_ended(self.gateway, "t")
         self.expect_all(self.stable)
+
+    def test_text_of_another_version(self):
+        """A text that policy show has printed is refused if another version is current by then; with --expect, it is not."""
+        apply(self.gateway, policy(HASHED), 0)
+        file = os.path.join(self.gateway.folder, "shown.yaml")
+
+        def show(*words):
+            with open(file, "w", encoding="utf-8") as to:
+                to.write(keyway(self.gateway, "policy", "show", *words)[0])
+        show()
+        apply(self.gateway, policy(HASHED).replace("note: string", "note: string, more: string"), 1)
+        refused = keyway(self.gateway, "policy", "apply", file, code=1)[1]
+        self.assertIn("policy version 2 is current, not 1", refused)
+        show()
+        self.assertIn("version 2 is current and has this text", keyway(self.gateway, "policy", "apply", file)[0])
+        show("1")  # to go back to it
+        self.assertIn("version 3 is current\n", keyway(self.gateway, "policy", "apply", file)[0])
+        show()
+        apply(self.gateway, policy(HASHED).replace("note: string", "note: string, most: string"), 3)
+        self.assertIn("version 5 is current\n", keyway(self.gateway, "policy", "apply", file, "--expect", "4")[0])
+        self.assertNotIn("# Version", call(self.gateway, "policyVersion", 5).text)
 
     def test_limit_and_share(self):
         """The status says that the copy waits for its limit, and for how long; removing the limit lets it go on at once. The

@@ -337,7 +337,7 @@ class Versions(unittest.TestCase):
         self.assertIn("by hand", keyway("history", gateway=b))
         self.assertIn('"reason": "by hand"', keyway("history", "-o", "json", "--limit", "1"))
         self.assertEqual(keyway("show", "1"), self.tables())
-        self.assertEqual(keyway("show"), self.with_field("note"))
+        self.assertEqual(keyway("show"), "# Version 2 of the policy; keyway policy apply expects that it is current.\n" + self.with_field("note"))
         self.assertIn("field note is new", keyway("diff", "1", "2"))
         self.assertIn("field note is removed", keyway("diff", "two.yaml", "1"))
         self.assertIn("there is no policy version 7", keyway("show", "7", status=4))
