@@ -7,7 +7,7 @@ import os
 import subprocess
 import unittest
 
-from changing import apply, call, keyway, order, put_all, status, wait_for, wait_until_compared, wait_until_ended
+from changing import apply, call, keyway, order, put_all, status, wait_for, wait_until_ended
 from coming_back import ROWS, SALTED, STORE, ComingBackCase
 from keyway_gateway import Gateway, record, wait_until
 from keyway_thrift.ttypes import CatalogPart, Code, ImportStep, KeywayError, SavedCell
@@ -117,7 +117,7 @@ class Backup(ComingBackCase):
         put_all(gateway, "orders", [record(no=f"o{ROWS:04}", seller="s0", n=ROWS)])
         self.come_back(gateway)
         self.expect_all(gateway, ROWS + 1)
-        wait_until_compared(gateway, "orders")
+        self.wait_until_compared(gateway)
         order(gateway, "orders", "switch")
         wait_for(gateway, "orders", lambda found: found.version in ("both-new", "6"), "the switch")
         self.expect_all(gateway, ROWS + 1)
@@ -143,7 +143,7 @@ class Backup(ComingBackCase):
         self.save(gateway)
         self.come_back(gateway)
         self.expect_all(gateway)
-        wait_until_compared(gateway, "orders")
+        self.wait_until_compared(gateway)
         order(gateway, "orders", "switch")
         wait_for(gateway, "orders", lambda found: found.version in ("both-new", "6"), "the switch")
         self.expect_all(gateway)

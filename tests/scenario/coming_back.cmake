@@ -6,3 +6,6 @@ kw_integration_test_on_both_stores(coming_back coming_back.py ENVIRONMENT "KEYWA
 kw_integration_test(catalog_backup.sim catalog_backup.py ARGS sim
   ENVIRONMENT "KEYWAY=$<TARGET_FILE:keyway>" "KW_HBASE_SIM=$<TARGET_FILE:hbase_sim>")
 kw_integration_test_on_both_stores(catalog_backup catalog_backup.py ENVIRONMENT "KEYWAY=$<TARGET_FILE:keyway>")
+# The rows come back from snapshots of a real HBase.
+kw_integration_test(point_in_time.hbase point_in_time.py HBASE ARGS hbase FIXTURES writers
+  ENVIRONMENT "KEYWAY=$<TARGET_FILE:keyway>")

@@ -48,7 +48,8 @@ import org.apache.phoenix.util.PhoenixRuntime;
  * of an UPSERT on a connection without a server, HBase's client writes them, and Phoenix's own expressions decode rows.
  *
  * Reads one line of JSON per command and prints one line per reply: {"do": "create", "table", "form", "ddl"},
- * {"do": "write", "table", "rows"}, {"do": "read", "table"}. A row is a map from name to value, as the test has it. The
+ * {"do": "write", "table", "rows"}, {"do": "read", "table"}, {"do": "snapshot" or "restore", "table", "snapshot"},
+ * {"do": "drop", "table"}. A row is a map from name to value, as the test has it. The
  * reply to `read` is {"rows", "other"}: the rows as their writer decodes them, and the rows whose cells are not byte for
  * byte what that writer would write for the same values.
  */
@@ -290,6 +291,28 @@ public class Writers {
         forms.put(name, made);
     }
 
+    /** The commands of the HBase shell that docs/backup.md names. */
+    void snapshot(String name, String snapshot) throws Exception {
+        try (Admin admin = hbase.getAdmin()) {
+            admin.snapshot(snapshot, TableName.valueOf(name));
+        }
+    }
+
+    void restore(String name, String snapshot) throws Exception {
+        try (Admin admin = hbase.getAdmin()) {
+            admin.disableTable(TableName.valueOf(name));
+            admin.restoreSnapshot(snapshot);
+            admin.enableTable(TableName.valueOf(name));
+        }
+    }
+
+    void drop(String name) throws Exception {
+        try (Admin admin = hbase.getAdmin()) {
+            admin.disableTable(TableName.valueOf(name));
+            admin.deleteTable(TableName.valueOf(name));
+        }
+    }
+
     void write(String name, JsonArray rows) throws Exception {
         List<Put> puts = new ArrayList<>();
         for (JsonElement row : rows)
@@ -335,6 +358,15 @@ public class Writers {
             return new JsonObject();
         case "write":
             write(name, order.getAsJsonArray("rows"));
+            return new JsonObject();
+        case "snapshot":
+            snapshot(name, order.get("snapshot").getAsString());
+            return new JsonObject();
+        case "restore":
+            restore(name, order.get("snapshot").getAsString());
+            return new JsonObject();
+        case "drop":
+            drop(name);
             return new JsonObject();
         default:
             return read(name);
