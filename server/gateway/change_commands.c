@@ -123,12 +123,17 @@ kw_change_request_write_record(kw_change_request *self)
 
 /* --- commands that make a step ----------------------------------------------------------------------- */
 
-/* True in the versions in which queries read the old placement: BOTH_OLD and FILLING. */
+/* True in the versions in which queries read the old placement. */
+static bool
+version_reads_old(kw_change_version_id version)
+{
+    return version == KW_CHANGE_VERSION_BOTH_OLD || version == KW_CHANGE_VERSION_FILLING;
+}
+
 static bool
 reads_old(const request *self)
 {
-    return self->record.version == KW_CHANGE_VERSION_BOTH_OLD ||
-           self->record.version == KW_CHANGE_VERSION_FILLING;
+    return version_reads_old(self->record.version);
 }
 
 static void
@@ -179,6 +184,19 @@ run_complete(request *self)
     }
 }
 
+/* A change that the same policy version began, and whose queries read the new rows; NULL: there is none. It
+ * would be cancelled, too. */
+static const kw_change_record *
+find_switched(const request *self)
+{
+    const kw_change_set *set = self->before;
+    for (size_t i = 0; i < set->count; i++)
+        if (set->records[i].under_way && set->records[i].new_version == self->record.new_version &&
+            !version_reads_old(set->records[i].version))
+            return &set->records[i];
+    return NULL;
+}
+
 static void
 run_cancel(request *self)
 {
@@ -191,6 +209,18 @@ run_cancel(request *self)
     if (current != self->record.new_version) {
         kw_change_request_refuse(self, KW_REFUSED,
                                  kw_change_why_not_cancel(&self->record, current, self->arena));
+        return;
+    }
+    const kw_change_record *switched = find_switched(self);
+    if (switched) {
+        kw_change_request_refuse(
+            self, KW_REFUSED,
+            kw_arena_printf(
+                self->arena,
+                "policy version %" G_GINT64_FORMAT " also changes table %s, whose queries read the new "
+                "rows. Go back there first (keyway change reverse %s), or apply a policy that has the "
+                "old key rule of this table only",
+                current, switched->table, switched->table));
         return;
     }
     kw_change_step_wait(self);

@@ -116,6 +116,26 @@ change_record(kw_change_action action, kw_change_record *record)
         record->under_way && to != KW_CHANGE_VERSION_STORE_NEW && to != KW_CHANGE_VERSION_FILLED;
 }
 
+/* The records after the step. A cancellation makes the text from before the change current, so it also
+ * cancels the changes of other tables that the same policy version began. */
+static kw_change_set *
+records_after(const request *self)
+{
+    kw_change_set *after = kw_change_set_replace(self->before, &self->record);
+    bool cancels = !self->as_holder && self->command.action == KW_CHANGE_CANCEL;
+    for (size_t i = 0; cancels && i < self->before->count; i++) {
+        kw_change_record other = self->before->records[i];
+        if (!other.under_way || other.new_version != self->record.new_version ||
+            g_str_equal(other.table, self->record.table))
+            continue;
+        change_record(KW_CHANGE_CANCEL, &other);
+        kw_change_set *more = kw_change_set_replace(after, &other);
+        kw_change_set_unref(after);
+        after = more;
+    }
+    return after;
+}
+
 /* A cancellation makes the text from before the change current. It is refused if another version was applied
  * since, because the text would replace that version. */
 static bool
@@ -170,7 +190,7 @@ take_step(request *self)
     }
     if (!self->as_holder)
         change_record(self->command.action, &self->record);
-    self->after = kw_change_set_replace(self->before, &self->record);
+    self->after = records_after(self);
     if (!compile(self, &error)) {
         kw_change_request_finish(self, &error);
         return;

@@ -340,6 +340,9 @@ kw_policy_plan(const kw_plan_of_policy *given, kw_arena *arena, kw_applied *ret_
         plan_table(&self, kw_policy_table(given->fresh, i));
     list_removed(&self);
     list_sequences(&self);
+    if (ret_applied->copied_count > 1 && given->refusal->code == KW_OK)
+        kw_buffer_append_text(&self.out,
+                              "To cancel the change of one of these tables cancels those of all.\n");
     if (given->advice && given->refusal->code == KW_OK)
         kw_buffer_append_text(&self.out, given->advice);
     if (given->refusal->code != KW_OK && !self.shown)
