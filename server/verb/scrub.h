@@ -97,8 +97,8 @@ bool kw_scrub_is_young(const kw_row *primary, const kw_row *other, int64_t horiz
 
 /* Describes a difference for people, for example "amount has another value, note is missing". In the arena,
  * of bounded length. */
-const char *kw_scrub_text(const kw_table *table, bool exact, const kw_row *primary, const kw_row *other,
-                          kw_arena *arena);
+const char *kw_scrub_text(kw_scrub_kind kind, const kw_table *table, bool exact, const kw_row *primary,
+                          const kw_row *other, kw_arena *arena);
 
 /* Builds writes that make the other row equal to the primary one. Their timestamps are those of the primary
  * cells, or of the other row's cells where those are newer. raise: use the horizon as the timestamp instead,

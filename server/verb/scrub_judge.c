@@ -89,6 +89,15 @@ count_kind(kw_scrub_result *result, kw_scrub_kind kind)
     result->orphans += kind == KW_SCRUB_ORPHAN;
 }
 
+/* A view of two rows can have cells of one row only, although both rows exist. */
+static bool
+both_exist(const kw_scrub_job *job, const kw_row *primary, const kw_row *other)
+{
+    return kw_scrub_job_visible(job, primary).cells_count > 0 &&
+           kw_scrub_job_visible(job, other).cells_count > 0;
+}
+
+/* A record with cells that only the other row has is listed as different, and counted as extra. */
 static void
 report(judging *self, kw_scrub_pair *pair, const kw_row *primary, const kw_row *other)
 {
@@ -96,14 +105,17 @@ report(judging *self, kw_scrub_pair *pair, const kw_row *primary, const kw_row *
     kw_scrub_view view = kw_scrub_view_of(job, primary, other);
     kw_scrub_difference difference = {
         .kind = kw_scrub_kind_of(&view.primary, &view.other), .path = self->other->path, .key = pair->key};
-    count_kind(&job->result, difference.kind);
+    bool orphan = difference.kind == KW_SCRUB_ORPHAN;
+    if (both_exist(job, primary, other))
+        difference.kind = KW_SCRUB_DIFFERENT;
+    count_kind(&job->result, orphan ? KW_SCRUB_ORPHAN : difference.kind);
     pair->difference = SIZE_MAX;
     if (job->result.differences_count == job->request->max_differences)
         return;
     difference.row_key =
         kw_arena_copy(job->call->arena, pair->other_key); /* the rows are freed before the result */
-    difference.text =
-        kw_scrub_text(job->sides->table, job->sides->exact, &view.primary, &view.other, job->call->arena);
+    difference.text = kw_scrub_text(difference.kind, job->sides->table, job->sides->exact, &view.primary,
+                                    &view.other, job->call->arena);
     pair->difference = kw_scrub_list(job, &difference);
 }
 

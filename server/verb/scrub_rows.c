@@ -149,16 +149,17 @@ name_of(const kw_table *table, const kw_cell *cell, kw_arena *arena)
 }
 
 const char *
-kw_scrub_text(const kw_table *table, bool exact, const kw_row *primary, const kw_row *other, kw_arena *arena)
+kw_scrub_text(kw_scrub_kind kind, const kw_table *table, bool exact, const kw_row *primary,
+              const kw_row *other, kw_arena *arena)
 {
     walk self = {.exact = exact, .primary = primary, .other = other};
     const kw_cell *a, *b;
     const char *text = "";
     size_t count = 0;
-    if (kw_scrub_kind_of(primary, other) == KW_SCRUB_ORPHAN)
+    if (kind == KW_SCRUB_ORPHAN)
         return exact ? "the placement that scans read does not have the record"
                      : "the primary path does not have the record";
-    if (kw_scrub_kind_of(primary, other) == KW_SCRUB_MISSING)
+    if (kind == KW_SCRUB_MISSING)
         return exact ? "the other placement does not have the record" : "the path does not have the record";
     while (next_difference(&self, &a, &b)) {
         if (++count > COLUMNS_SHOWN)

@@ -288,6 +288,18 @@ class Change(HBaseCase):
         data.close()
 
     @SIMULATED
+    def test_status_of_another_gateway(self):
+        """Each gateway shows a change as soon as it has begun, and none as soon as it has ended."""
+        self.start(rows=10)
+        self.begin()
+        for each in self.gateways:
+            self.assertIsNotNone(status(each, "t"))
+        wait_until_compared(self.gateways[0], "t")
+        order(self.gateways[0], "t", "cancel")
+        wait_until_ended(self.gateways[0], "t")
+        self.assertIsNone(status(self.gateways[1], "t"))
+
+    @SIMULATED
     def test_cancel(self):
         self.start()
         with self.load() as load:

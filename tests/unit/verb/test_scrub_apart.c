@@ -230,23 +230,25 @@ typedef struct difference_case {
     uint64_t extra;
     uint64_t rows;
     const char *old, *new; /* what callers see then */
+    const char *listed;    /* of a difference that is not repaired; "": any */
 } difference_case;
 
 static const difference_case cases[] = {
     {"missing", make_missing, "MISSING " KEY ": the other placement does not have the record", 0, 4,
-     KEY " note=one tags.k=1", KEY " note=one tags.k=1"},
-    {"stale", make_stale, "MISSING " KEY ": the other placement does not have the record", 0, 4,
-     KEY " note=two", KEY " note=two"},
+     KEY " note=one tags.k=1", KEY " note=one tags.k=1", ""},
+    {"stale", make_stale, "DIFFERENT " KEY ": note with timestamp 2000 is missing", 0, 4, KEY " note=two",
+     KEY " note=two", ""},
     {"tie", make_tie, "DIFFERENT " KEY ": note with timestamp 1000 has another value", 0, 4, KEY " note=one",
-     KEY " note=one"},
+     KEY " note=one", ""},
     {"removed", make_removed, "ORPHAN " KEY ": the placement that scans read does not have the record", 1, 2,
-     "none", "none"},
+     "none", "none", ""},
     {"removed column", make_removed_column, "DIFFERENT " KEY ": note with timestamp 1000 is only here", 0, 4,
-     KEY " tags.k=1", KEY " tags.k=1"},
-    {"extra", make_extra, NULL, 1, 3, "none", KEY " note=one"},
-    {"newer in the new placement", make_newer, NULL, 1, 4, KEY " note=one", KEY " note=two"},
-    {"removed in the new placement", make_removed_in_new, NULL, 0, 3, KEY " note=one", "none"},
-    {"removed in both", make_removed_in_both, NULL, 0, 2, "none", "none"},
+     KEY " tags.k=1", KEY " tags.k=1", ""},
+    {"extra", make_extra, NULL, 1, 3, "none", KEY " note=one", ""},
+    {"newer in the new placement", make_newer, NULL, 1, 4, KEY " note=one", KEY " note=two",
+     "DIFFERENT " KEY ": note with timestamp 2000 is only here"},
+    {"removed in the new placement", make_removed_in_new, NULL, 0, 3, KEY " note=one", "none", ""},
+    {"removed in both", make_removed_in_both, NULL, 0, 2, "none", "none", ""},
 };
 
 static void
@@ -266,6 +268,7 @@ expect_difference(const fixture *self, const difference_case *what)
     g_assert_cmpuint(self->sum.unsettled + self->sum.foreign, ==, 0);
     g_assert_cmpuint(self->sum.rows, ==, what->rows);
     g_assert_true(g_str_has_prefix(self->text->str, line));
+    g_assert_nonnull(strstr(self->text->str, what->listed));
 }
 
 static void
