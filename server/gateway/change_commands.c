@@ -41,11 +41,9 @@ deliver(kw_task *task)
 }
 
 static void
-list_changes(const request *self, reply *to)
+list_changes(kw_coordinator *coordinator, const char *table, reply *to)
 {
-    kw_coordinator *coordinator = self->coordinator;
-    const kw_change_set *set = self->shown ? self->shown : coordinator->gateway->changes;
-    const char *table = self->command.table;
+    const kw_change_set *set = coordinator->gateway->changes;
     if (!set)
         return;
     to->changes = KW_ARENA_ARRAY(to->arena, kw_change_status, set->count);
@@ -64,7 +62,7 @@ answer(request *self, const kw_error *error)
     *posted = (reply){.task.run = deliver, .arena = arena, .done = self->done, .user = self->user};
     posted->error = error ? *error : KW_ERROR_NONE;
     if (!error)
-        list_changes(self, posted);
+        list_changes(self->coordinator, self->command.table, posted);
     kw_loop_post(g_steal_pointer(&self->loop), &posted->task);
 }
 
@@ -78,7 +76,6 @@ request_free(request *self)
     *at = self->next_open;
     atomic_fetch_sub(&coordinator->requests_count, 1);
     kw_policy_unref(self->policy);
-    kw_change_set_unref(self->shown);
     kw_change_set_unref(self->before);
     kw_change_set_unref(self->after);
     kw_arena_free(self->arena);
@@ -323,29 +320,14 @@ end_show(request *self)
     request_free(self);
 }
 
-/* If this gateway does not serve the versions that the catalog has yet, it shows those of the catalog. */
-static void
-show_current(request *self, const kw_current *current, bool read_first)
-{
-    kw_coordinator *coordinator = self->coordinator;
-    kw_gateway *gateway = coordinator->gateway;
-    if (read_first && kw_coordinator_take_current(coordinator, current))
-        return;
-    kw_change_set *set = kw_change_set_new(current->changes, current->changes_count, gateway->changes);
-    if (!gateway->changes || kw_change_set_differs(gateway->changes, set))
-        self->shown = set;
-    else
-        kw_change_set_unref(set);
-}
-
 static void
 on_shown(void *user, const kw_current *current, const kw_error *error)
 {
     request *self = user;
     kw_coordinator *coordinator = self->coordinator;
     bool read_first = coordinator->gateway->stored_revision == self->revision;
-    if (!error && !coordinator->stopped)
-        show_current(self, current, read_first);
+    if (!error && read_first && !coordinator->stopped)
+        kw_coordinator_take_current(coordinator, current);
     end_show(self);
 }
 

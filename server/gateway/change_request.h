@@ -24,7 +24,6 @@ struct kw_change_request {
     bool stepping;
     kw_change_record record; /* as the command changes it */
     kw_change_set *before, *after;
-    kw_change_set *shown; /* SHOW: as read; NULL: those of the gateway */
     kw_change_step step;
     kw_policy *policy;
     kw_version_draft draft; /* of a cancellation */

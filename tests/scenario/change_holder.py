@@ -67,16 +67,6 @@ class Holder(HBaseCase):
         self.end(b)
         self.expect_all(self.stable, gateway=b)
 
-    def test_seen_at_once(self):
-        """The other gateway shows a change, and waits for it, although it does not serve its policy yet."""
-        a, b = self.start_two()
-        for _ in range(3):
-            self.begin()
-            self.assertIn("ready to switch", keyway(b, "change", "status", "t", "--wait")[0])
-            order(a, "t", "cancel")
-            wait_until_ended(a, "t")
-            wait_until_ended(b, "t")
-
     def test_limit_removed(self):
         """The pause that a limit has caused ends when the limit does, through the holder and through another gateway."""
         gateways = self.start_two(rows=3000)
