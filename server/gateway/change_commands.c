@@ -15,6 +15,8 @@
 
 #define REQUESTS_MAX 16
 #define RETRY_MS 1000
+#define SHOW_WAIT_NS (UINT64_C(5) * 1000 * 1000 * 1000)
+#define SHOW_AGAIN_MS 50
 
 typedef kw_change_request request;
 
@@ -302,15 +304,6 @@ kw_change_request_run(kw_job *job)
         execute(self);
 }
 
-uint64_t
-kw_change_commands_tick(kw_coordinator *coordinator)
-{
-    if (!coordinator->running)
-        return kw_change_start_automatic(coordinator);
-    kw_change_step_tick(coordinator->running);
-    return UINT64_MAX;
-}
-
 /* --- the state ------------------------------------------------------------------------------------------ */
 
 static void
@@ -326,12 +319,17 @@ on_shown(void *user, const kw_current *current, const kw_error *error)
     request *self = user;
     kw_coordinator *coordinator = self->coordinator;
     bool read_first = coordinator->gateway->stored_revision == self->revision;
-    if (!error && read_first && !coordinator->stopped)
-        kw_coordinator_take_current(coordinator, current);
-    end_show(self);
+    if (error || !read_first || coordinator->stopped || kw_coordinator_take_current(coordinator, current) ||
+        kw_clock_mono_ns() >= self->until_ns) {
+        end_show(self);
+        return;
+    }
+    self->waits = true;
+    kw_coordinator_wake(coordinator, SHOW_AGAIN_MS);
 }
 
-/* Reads the records first, because other gateways write them, too. */
+/* Reads the records first, because other gateways write them, too. If another gateway has begun or ended a
+ * change, or set its next version, waits for a limited time until this gateway serves it. */
 static void
 show(request *self)
 {
@@ -346,6 +344,30 @@ show(request *self)
         gateway->catalog, kw_deadline_in_ms(kw_gateway_model(gateway)->timeouts.call_ms), on_shown, self);
 }
 
+static void
+show_again(kw_coordinator *coordinator)
+{
+    for (request *at = coordinator->requests, *next = NULL; at; at = next) {
+        next = at->next_open;
+        if (at->waits) {
+            at->waits = false;
+            show(at);
+        }
+    }
+}
+
+/* --- the coordinator ------------------------------------------------------------------------------------ */
+
+uint64_t
+kw_change_commands_tick(kw_coordinator *coordinator)
+{
+    show_again(coordinator);
+    if (!coordinator->running)
+        return kw_change_start_automatic(coordinator);
+    kw_change_step_tick(coordinator->running);
+    return UINT64_MAX;
+}
+
 /* --- from the caller's loop to the main loop ----------------------------------------------------------- */
 
 static void
@@ -358,6 +380,7 @@ begin(kw_task *task)
     if (coordinator->stopped)
         answer(self, &ending);
     if (self->command.action == KW_CHANGE_SHOW) {
+        self->until_ns = kw_clock_mono_ns() + SHOW_WAIT_NS;
         show(self);
         return;
     }
@@ -404,6 +427,7 @@ kw_change_commands_end(kw_coordinator *coordinator)
 {
     for (request *at = coordinator->requests; at; at = at->next_open)
         answer(at, &ending);
+    show_again(coordinator);
     if (coordinator->running && !coordinator->running->stepping)
         kw_change_request_finish(coordinator->running, &ending);
 }

@@ -20,7 +20,8 @@ struct kw_change_request {
     kw_change_next next; /* the step */
     uint64_t revision;   /* gateway->stored_revision when the records were read */
     kw_error refusal;    /* why the record that was read does not allow the command */
-    uint64_t until_ns;   /* when it stops waiting, with an error */
+    uint64_t until_ns;   /* when it stops waiting, with an error; SHOW: without one */
+    bool waits;          /* SHOW: until this gateway serves what the catalog has */
     bool stepping;
     kw_change_record record; /* as the command changes it */
     kw_change_set *before, *after;
