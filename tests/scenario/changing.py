@@ -77,7 +77,7 @@ def wait_for(gateway, table, condition, what):
 
 def wait_until_compared(gateway, table):
     """On HBase also until the first pass has ended, so that a switch can be ordered."""
-    return wait_for(gateway, table, lambda found: found.copied and found.compared and (found.waiting or not found.holder),
+    return wait_for(gateway, table, lambda found: found.copied and found.compared and (found.waiting or not found.goal),
                     "all rows to be copied and compared")
 
 

@@ -193,6 +193,7 @@ NAMES = {
     "version": lambda at: 0,
     "action": lambda at: at.one_of(small=ChangeAction.PAUSE, many=ChangeAction.RESUME, large=ChangeAction.COMPARE),
     "rows_per_second": lambda at: ABSENT,
+    "share_percent": lambda at: ABSENT,
     "leave_undecodable": lambda at: ABSENT,
     "skip_undecodable": lambda at: at.one_of(small=ABSENT, large=True),
     "expire_cursors": lambda at: ABSENT,
