@@ -131,6 +131,7 @@ class Arguments:
             "window_ms": one_of(None), "createTable.table": one_of("events", "made"), "if_absent": one_of(True),
             "families": one_of(None, [FamilyOptions(name="d")]), "splits": one_of(None, SplitOptions(algorithm="rule", regions=4)),
             "forget.table": one_of("extra", "moving"), "drop_rows": one_of(False, True), "before": one_of(0, 2), "limit": one_of(None, 1, 5),
+            "exportCatalog.cursor": one_of(None, None, b"x"),
             "importCatalog.part": lambda chance: CatalogPart(export_id="0" * 64, step=chance.choice(list(ImportStep._VALUES_TO_NAMES))),
             "backup.name": lambda chance: f"backup-{chance.randrange(10**9)}", "version": one_of(0, 1), "deadline_ms": one_of(None, None, None, 1, 20, 300), "durability": one_of(None, None, 1, 2),
             "timestamp": one_of(None, None, 1000), "policyApply.expected_version": lambda chance: self.version,
