@@ -2,7 +2,7 @@
 this caller get BUSY, each of them is served, and the resident size stays below limits.memory plus 15 %, plus the write
 buffers of the embedded store and what the gateway holds at its start. After each attack, its calls end, and its memory is free again.
 
-The latencies are printed. They are not checked, because gateway and caller share the cores of the machine.
+The latencies are printed. They are not checked, because attackers, gateway and caller share the cores of the machine.
 
 Attackers choose the attacks at random: KW_SEED. KW_MIX_SECONDS: how long they run, by default 30 (with a sanitizer 10). KW_MIX: a regular
 expression of the names of the attacks (mixed/attacks.py).
@@ -35,9 +35,7 @@ MEMORY = [f"keyway_memory_{purpose}" for purpose in ("frames", "calls", "rows", 
 
 
 def attack(gateway, known, seed, seconds):
-    """Carries out random attacks until the time is over. Attackers run on other machines; here, they leave the processors to
-    the gateway and to the well-behaved caller."""
-    os.nice(19)
+    """Carries out random attacks until the time is over."""
     chance, end = random.Random(seed), time.monotonic() + seconds
     names = sorted(known)
     while time.monotonic() < end:
