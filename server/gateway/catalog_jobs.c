@@ -145,9 +145,8 @@ on_forgotten(void *user, const char *const *emptied, size_t count, const kw_erro
     if (!error)
         copy_names(self, emptied, count);
     if (gateway->changes)
-        kw_catalog_read_current_changes(gateway->catalog,
-                                        kw_deadline_in_ms(kw_gateway_model(gateway)->timeouts.call_ms),
-                                        on_changes_read, self);
+        kw_catalog_read_current_changes(gateway->catalog, kw_gateway_call_deadline(gateway), on_changes_read,
+                                        self);
     else
         finish(self, error);
 }
@@ -192,7 +191,7 @@ run(kw_job *job)
 {
     catalog_job *self = (catalog_job *)((char *)job - offsetof(catalog_job, job));
     kw_gateway *gateway = self->gateway;
-    kw_deadline deadline = kw_deadline_in_ms(kw_gateway_model(gateway)->timeouts.call_ms);
+    kw_deadline deadline = kw_gateway_call_deadline(gateway);
     kw_error error;
     if (gateway->state != KW_GATEWAY_SERVING) {
         kw_error_set(&error, KW_UNAVAILABLE, "the gateway is not serving yet");

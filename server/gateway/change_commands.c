@@ -340,8 +340,7 @@ show(request *self)
         return;
     }
     self->revision = gateway->stored_revision;
-    kw_catalog_read_current_changes(
-        gateway->catalog, kw_deadline_in_ms(kw_gateway_model(gateway)->timeouts.call_ms), on_shown, self);
+    kw_catalog_read_current_changes(gateway->catalog, kw_gateway_call_deadline(gateway), on_shown, self);
 }
 
 static void

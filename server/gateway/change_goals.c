@@ -249,5 +249,5 @@ kw_change_goal_run_command(kw_change_request *self)
 {
     const kw_gateway *gateway = self->coordinator->gateway;
     kw_catalog_edit_change(gateway->catalog, self->command.table, NULL, edit, self,
-                           kw_deadline_in_ms(kw_gateway_model(gateway)->timeouts.call_ms), on_edited, self);
+                           kw_gateway_call_deadline(gateway), on_edited, self);
 }

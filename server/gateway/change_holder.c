@@ -134,8 +134,7 @@ run_takeover(kw_job *job)
 {
     kw_coordinator *self = (kw_coordinator *)(void *)((char *)job - offsetof(kw_coordinator, takeover));
     const kw_gateway *gateway = self->gateway;
-    kw_deadline deadline =
-        self->stopped ? self->leave_until : kw_deadline_in_ms(kw_gateway_model(gateway)->timeouts.call_ms);
+    kw_deadline deadline = self->stopped ? self->leave_until : kw_gateway_call_deadline(gateway);
     if (!self->stopped && !kw_catalog_instance(gateway->catalog)[0])
         end_takeover(self);
     else
@@ -269,8 +268,7 @@ start_read(kw_coordinator *self, const kw_change_record *record)
     self->reading = true;
     self->read_table = g_strdup(record->table);
     self->read_path = g_strdup(record->path);
-    kw_catalog_read_followers(gateway->catalog, record,
-                              kw_deadline_in_ms(kw_gateway_model(gateway)->timeouts.call_ms), on_followers,
+    kw_catalog_read_followers(gateway->catalog, record, kw_gateway_call_deadline(gateway), on_followers,
                               self);
 }
 

@@ -211,12 +211,6 @@ on_new(void *user, kw_table_facts *facts, const kw_error *error)
         finish(self, &refused);
 }
 
-static kw_deadline
-call_deadline(const checking *self)
-{
-    return kw_deadline_in_ms(kw_gateway_model(self->gateway)->timeouts.call_ms);
-}
-
 static void
 on_old(void *user, kw_table_facts *facts, const kw_error *error)
 {
@@ -227,7 +221,8 @@ on_old(void *user, kw_table_facts *facts, const kw_error *error)
         return;
     }
     advise(self);
-    kw_store_handle_describe_table(self->gateway->handle, self->target.to, call_deadline(self), on_new, self);
+    kw_store_handle_describe_table(self->gateway->handle, self->target.to,
+                                   kw_gateway_call_deadline(self->gateway), on_new, self);
 }
 
 /* Rows of an added path are copied from the primary one. A store with one writer creates store tables itself,
@@ -270,8 +265,8 @@ static void
 check_next(checking *self)
 {
     if (kw_change_next_target(&self->targets, self->policy, self->step, &self->target))
-        kw_store_handle_describe_table(self->gateway->handle, self->target.from, call_deadline(self), on_old,
-                                       self);
+        kw_store_handle_describe_table(self->gateway->handle, self->target.from,
+                                       kw_gateway_call_deadline(self->gateway), on_old, self);
     else
         finish(self, NULL);
 }

@@ -448,7 +448,7 @@ start(kw_coordinator *self, const kw_change_record *record, const kw_path *path)
                            .handle = gateway->handle,
                            .loop = gateway->loop,
                            .keyring = gateway->keyring,
-                           .deadline = kw_deadline_in_ms(kw_gateway_model(gateway)->timeouts.call_ms),
+                           .deadline = kw_gateway_call_deadline(gateway),
                            .request_id = "change",
                            .era = fence ? kw_fence_era(fence) : 0};
     self->act = act_of(self, record);

@@ -83,18 +83,12 @@ kw_coordinator_update(kw_coordinator *self, const kw_change_record *record)
     self->changed = true;
 }
 
-static kw_deadline
-call_deadline(const kw_coordinator *self)
-{
-    return kw_deadline_in_ms(kw_gateway_model(self->gateway)->timeouts.call_ms);
-}
-
 void
 kw_coordinator_write(kw_coordinator *self, void (*done)(void *user, const kw_error *error), void *user)
 {
     const kw_gateway *gateway = self->gateway;
     kw_catalog_write_progress(gateway->catalog, gateway->changes->records, gateway->changes->count,
-                              call_deadline(self), done, user);
+                              kw_gateway_call_deadline(gateway), done, user);
 }
 
 /* --- the progress of a holder -------------------------------------------------------------------------- */
@@ -172,7 +166,7 @@ save_as_holder(kw_coordinator *self)
     const kw_change_record *record = find_unsaved(self);
     if (record)
         kw_catalog_edit_change(self->gateway->catalog, record->table, record->path, edit_progress, self,
-                               call_deadline(self), on_progress_saved, self);
+                               kw_gateway_call_deadline(self->gateway), on_progress_saved, self);
     else
         on_saved(self, NULL);
 }

@@ -232,8 +232,7 @@ on_timer(void *user)
     }
     self->polling = true;
     self->revision = gateway->stored_revision;
-    kw_catalog_read_current_changes(
-        gateway->catalog, kw_deadline_in_ms(kw_gateway_model(gateway)->timeouts.call_ms), on_current, self);
+    kw_catalog_read_current_changes(gateway->catalog, kw_gateway_call_deadline(gateway), on_current, self);
 }
 
 void

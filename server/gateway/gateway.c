@@ -40,6 +40,12 @@ kw_gateway_model(const kw_gateway *gateway)
     return kw_policy_model(gateway->policy);
 }
 
+kw_deadline
+kw_gateway_call_deadline(const kw_gateway *gateway)
+{
+    return kw_deadline_in_ms(kw_gateway_model(gateway)->timeouts.call_ms);
+}
+
 bool
 kw_gateway_policy_is_stored(const kw_gateway *gateway)
 {

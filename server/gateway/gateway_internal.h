@@ -106,6 +106,8 @@ typedef struct kw_gateway {
 } kw_gateway;
 
 const kw_model *kw_gateway_model(const kw_gateway *gateway);
+/* For a call that begins now: timeouts.call. */
+kw_deadline kw_gateway_call_deadline(const kw_gateway *gateway);
 
 /* Begins to serve a policy that was prepared (serving.c). */
 void kw_gateway_serve_policy(kw_gateway *gateway, kw_policy *policy, kw_keyring *keyring);

@@ -57,8 +57,7 @@ refuse_version(kw_policy_request *self, const kw_version_name *current)
     kw_error none;
     kw_gateway *gateway = self->gateway;
     if (current->number > 0) {
-        kw_catalog_read_version(gateway->catalog, current,
-                                kw_deadline_in_ms(kw_gateway_model(gateway)->timeouts.call_ms),
+        kw_catalog_read_version(gateway->catalog, current, kw_gateway_call_deadline(gateway),
                                 on_other_version, self);
         return;
     }
@@ -89,9 +88,7 @@ on_prepared(void *user, const kw_error *error)
     kw_gateway *gateway = self->gateway;
     if (error) {
         self->failure = *error;
-        kw_catalog_read_current(gateway->catalog,
-                                kw_deadline_in_ms(kw_gateway_model(gateway)->timeouts.call_ms), on_current,
-                                self);
+        kw_catalog_read_current(gateway->catalog, kw_gateway_call_deadline(gateway), on_current, self);
         return;
     }
     kw_metrics_add(KW_METRIC_policy_reloads, 1);
@@ -364,7 +361,7 @@ preview(kw_policy_request *self)
 {
     kw_gateway *gateway = self->gateway;
     kw_catalog_preview(gateway->catalog, self->policy, self->base ? &self->step : NULL,
-                       kw_deadline_in_ms(kw_gateway_model(gateway)->timeouts.call_ms), on_preview, self);
+                       kw_gateway_call_deadline(gateway), on_preview, self);
 }
 
 static void

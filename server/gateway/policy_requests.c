@@ -209,12 +209,6 @@ kw_policy_request_finish_transfer(kw_policy_request *self, const kw_transfer *pa
 
 /* --- reading versions ------------------------------------------------------------------------------ */
 
-static kw_deadline
-call_deadline(const request *self)
-{
-    return kw_deadline_in_ms(kw_gateway_model(self->gateway)->timeouts.call_ms);
-}
-
 static void
 on_listed(void *user, const kw_version *versions, size_t count, const kw_error *error)
 {
@@ -244,8 +238,8 @@ on_found(void *user, const kw_version *versions, size_t count, const kw_error *e
                      self->number, versions[0].name.number);
         finish_versions(self, NULL, 0, &missing);
     } else {
-        kw_catalog_read_version(self->gateway->catalog, &versions[0].name, call_deadline(self), on_read,
-                                self);
+        kw_catalog_read_version(self->gateway->catalog, &versions[0].name,
+                                kw_gateway_call_deadline(self->gateway), on_read, self);
     }
 }
 
@@ -254,10 +248,11 @@ read_versions(request *self)
 {
     kw_catalog *catalog = self->gateway->catalog;
     if (self->limit > 0)
-        kw_catalog_read_history(catalog, self->before, self->limit, call_deadline(self), on_listed, self);
+        kw_catalog_read_history(catalog, self->before, self->limit, kw_gateway_call_deadline(self->gateway),
+                                on_listed, self);
     else
-        kw_catalog_read_history(catalog, self->number > 0 ? self->number + 1 : 0, 1, call_deadline(self),
-                                on_found, self);
+        kw_catalog_read_history(catalog, self->number > 0 ? self->number + 1 : 0, 1,
+                                kw_gateway_call_deadline(self->gateway), on_found, self);
 }
 
 /* --- from the caller's loop to the main loop ------------------------------------------------------- */

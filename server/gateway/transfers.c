@@ -16,12 +16,6 @@
 
 typedef kw_policy_request request;
 
-static kw_deadline
-call_deadline(const request *self)
-{
-    return kw_deadline_in_ms(kw_gateway_model(self->gateway)->timeouts.call_ms);
-}
-
 /* --- export ---------------------------------------------------------------------------------------- */
 
 static kw_bytes
@@ -73,15 +67,18 @@ static void export(request *self)
     kw_transfer page = page_of(self);
     kw_error error;
     if (cursor.size == 0)
-        kw_catalog_export(gateway->catalog, KW_BYTES_NONE, call_deadline(self), on_cells, self);
+        kw_catalog_export(gateway->catalog, KW_BYTES_NONE, kw_gateway_call_deadline(self->gateway), on_cells,
+                          self);
     else if (cursor.data[0] == CATALOG && cursor.size > 1)
-        kw_catalog_export(gateway->catalog, kw_bytes_skip(cursor, 1), call_deadline(self), on_cells, self);
+        kw_catalog_export(gateway->catalog, kw_bytes_skip(cursor, 1), kw_gateway_call_deadline(self->gateway),
+                          on_cells, self);
     else if (cursor.data[0] != COUNTERS) {
         kw_error_set(&error, KW_INVALID, "the cursor is not one of exportCatalog");
         kw_policy_request_finish_transfer(self, NULL, &error);
     } else if (page.counters_table[0])
         kw_counters_read_page(gateway->handle, kw_bytes_of_text(page.counters_table),
-                              kw_bytes_skip(cursor, 1), call_deadline(self), on_counters, self);
+                              kw_bytes_skip(cursor, 1), kw_gateway_call_deadline(self->gateway), on_counters,
+                              self);
     else
         kw_policy_request_finish_transfer(self, &page, NULL);
 }
