@@ -239,30 +239,37 @@ start_settling(kw_exchange *exchange, const kw_api_PolicyVersion *version)
     kw_offload_start(&self->offload, exchange, settle, on_settled);
 }
 
+/* The version that was read. False: the exchange has failed. */
+static bool
+take_version(kw_exchange *exchange, const kw_stored_version *versions, size_t count, const kw_error *error,
+             kw_api_PolicyVersion *ret_version)
+{
+    if (error) {
+        kw_exchange_fail(exchange, error);
+        return false;
+    }
+    g_assert(count == 1);
+    *ret_version = version_out(versions);
+    return true;
+}
+
 static void
 reply_version(void *user, const kw_stored_version *versions, size_t count, const kw_error *error)
 {
     kw_exchange *exchange = user;
-    if (error) {
-        kw_exchange_fail(exchange, error);
-        return;
-    }
-    g_assert(count == 1);
-    kw_api_PolicyVersion version = version_out(versions);
-    kw_exchange_reply(exchange,
-                      &(kw_api_Admin_policyVersion_result){.has_success = true, .success = &version});
+    kw_api_PolicyVersion version;
+    if (take_version(exchange, versions, count, error, &version))
+        kw_exchange_reply(exchange,
+                          &(kw_api_Admin_policyVersion_result){.has_success = true, .success = &version});
 }
 
 static void
 reply_in_effect(void *user, const kw_stored_version *versions, size_t count, const kw_error *error)
 {
     kw_exchange *exchange = user;
-    if (error) {
-        kw_exchange_fail(exchange, error);
+    kw_api_PolicyVersion version;
+    if (!take_version(exchange, versions, count, error, &version))
         return;
-    }
-    g_assert(count == 1);
-    kw_api_PolicyVersion version = version_out(versions);
     if (kw_in_effect_differs(exchange->call.policy))
         start_settling(exchange, &version);
     else
