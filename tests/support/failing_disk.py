@@ -2,6 +2,9 @@
 import mmap
 import os
 import struct
+import unittest
+
+from keyway_gateway import POLICY, Gateway
 
 NOTHING, WRITES, SYNCS, SLOW_SYNCS, BACKUP_WRITES, SLOW_BACKUP_SYNCS = range(6)
 
@@ -25,3 +28,18 @@ class Disk:
         bytes_left milliseconds."""
         self.memory[8:16] = struct.pack("q", bytes_left)
         self.memory[0:8] = struct.pack("q", what)
+
+
+class DiskCase(unittest.TestCase):
+    """A gateway on a disk that works until a test lets it fail."""
+    policy = POLICY
+
+    def setUp(self):
+        self.gateway = Gateway(self.policy)
+        self.disk = Disk(self.gateway.folder)
+        self.gateway.environment = self.disk.environment()
+        self.gateway.start()
+
+    def tearDown(self):
+        self.disk.fail(NOTHING)
+        self.gateway.__exit__(None, None, None)

@@ -9,25 +9,20 @@ import threading
 import time
 import unittest
 
-from failing_disk import BACKUP_WRITES, NOTHING, SLOW_BACKUP_SYNCS, Disk
-from keyway_gateway import PATIENCE, POLICY, Gateway, record, wait_until
+from failing_disk import BACKUP_WRITES, NOTHING, SLOW_BACKUP_SYNCS, DiskCase
+from keyway_gateway import PATIENCE, POLICY, record, wait_until
 from keyway_thrift.ttypes import Code, KeywayError
 
 SYNC_MS = 3000
 
 
-class Backups(unittest.TestCase):
+class Backups(DiskCase):
+    policy = POLICY.replace("{folder}/data", "{folder}/data\n  backup_folder: {folder}/backups")
+
     def setUp(self):
-        self.gateway = Gateway(POLICY.replace("{folder}/data", "{folder}/data\n  backup_folder: {folder}/backups"))
+        super().setUp()
         self.folder = os.path.join(self.gateway.folder, "backups")
         os.mkdir(self.folder)
-        self.disk = Disk(self.gateway.folder)
-        self.gateway.environment = self.disk.environment()
-        self.gateway.start()
-
-    def tearDown(self):
-        self.disk.fail(NOTHING)
-        self.gateway.__exit__(None, None, None)
 
     def put(self, number):
         """Puts a record; returns the seconds that it took."""

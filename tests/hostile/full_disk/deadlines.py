@@ -8,25 +8,15 @@ import os
 import time
 import unittest
 
-from failing_disk import NOTHING, SLOW_SYNCS, Disk
-from keyway_gateway import POLICY, Gateway, plain, record, wait_until
+from failing_disk import NOTHING, SLOW_SYNCS, DiskCase
+from keyway_gateway import plain, record, wait_until
 from keyway_thrift.ttypes import Code, KeywayError, Options, Outcome
 
 SYNC_MS = 20000
 DEADLINE_MS = 100
 
 
-class Deadlines(unittest.TestCase):
-    def setUp(self):
-        self.gateway = Gateway(POLICY)
-        self.disk = Disk(self.gateway.folder)
-        self.gateway.environment = self.disk.environment()
-        self.gateway.start()
-
-    def tearDown(self):
-        self.disk.fail(NOTHING)
-        self.gateway.__exit__(None, None, None)
-
+class Deadlines(DiskCase):
     def late(self, call):
         """Milliseconds between the deadline and the reply, which is an error."""
         data = self.gateway.data()

@@ -7,17 +7,14 @@ The disk is simulated by disk.c, which is preloaded into keywayd (KW_DISK_LIBRAR
 import signal
 import unittest
 
-from failing_disk import NOTHING, SYNCS, WRITES, Disk
-from keyway_gateway import PATIENCE, POLICY, Gateway, plain, record, value, wait_until
+from failing_disk import NOTHING, SYNCS, WRITES, DiskCase
+from keyway_gateway import PATIENCE, plain, record, value, wait_until
 from keyway_thrift.ttypes import Code, CompareOp, Condition, Durability, KeywayError, Options, Outcome, Query
 
 
-class FullDisk(unittest.TestCase):
+class FullDisk(DiskCase):
     def setUp(self):
-        self.gateway = Gateway(POLICY)
-        self.disk = Disk(self.gateway.folder)
-        self.gateway.environment = self.disk.environment()
-        self.gateway.start()
+        super().setUp()
         self.data = self.gateway.data()
         self.next = 0
         self.acknowledged = set()
@@ -25,8 +22,7 @@ class FullDisk(unittest.TestCase):
 
     def tearDown(self):
         self.data.close()
-        self.disk.fail(NOTHING)
-        self.gateway.__exit__(None, None, None)
+        super().tearDown()
 
     def put(self, size=10, options=None):
         """Puts a record; returns OK, FAILED or UNKNOWN."""
