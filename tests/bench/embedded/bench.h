@@ -17,6 +17,9 @@ typedef struct bench_loop {
  * stopped every loop and every store handle is closed. */
 void bench_on_loops(kw_store *store, bench_loop *loops, size_t count, void (*begin)(kw_task *task),
                     void *work);
+bench_loop *bench_loop_of(kw_task *task);
+/* Closes the store handle, then stops the loop. */
+void bench_end_loop(bench_loop *loop);
 
 /* Repeatedly appends `bytes` bytes to a file in the folder and syncs it; returns microseconds per sync. */
 double bench_sync_us(const char *folder, size_t bytes);
@@ -32,6 +35,13 @@ typedef struct bench_puts {
 void bench_run_puts(kw_store *store, bench_puts *puts);
 
 void bench_make_table(kw_store *store, kw_bytes name);
+
+#define BENCH_BATCH 2000
+/* Sets the row, the cells and their number in the put of a row. What they borrow lives until the batch is
+ * written: all rows of a batch have different slots below BENCH_BATCH. */
+typedef void (*bench_fill)(void *user, size_t number, size_t slot, kw_write *put);
+/* Makes the table, and puts so many rows in batches, without syncs. */
+void bench_load(kw_store *store, kw_bytes table, size_t rows, bench_fill fill, void *user);
 
 typedef struct bench_scans {
     size_t ranges, rows_per_range;

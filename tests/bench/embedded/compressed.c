@@ -11,7 +11,6 @@
 #define TABLE KW_BYTES_LITERAL("compressed")
 #define BUCKETS 16
 #define VALUE_BYTES 100
-#define BATCH 2000
 #define LATEST_ROWS 20
 
 typedef struct timing {
@@ -26,18 +25,6 @@ typedef struct timing {
     size_t fetching, found;
 } timing;
 
-static void
-handle_closed(void *user)
-{
-    kw_loop_stop(((bench_loop *)user)->loop);
-}
-
-static bench_loop *
-loop_of(kw_task *task)
-{
-    return (bench_loop *)(void *)((char *)task - offsetof(bench_loop, task));
-}
-
 static kw_bytes
 format_row(char row[32], size_t number)
 {
@@ -48,14 +35,9 @@ format_row(char row[32], size_t number)
 
 typedef struct loading {
     const bench_compressed *rows;
-    bench_loop *loop;
-    size_t next;
-    char keys[BATCH][32];
-    uint8_t values[BATCH][VALUE_BYTES];
-    kw_cell cells[BATCH];
-    kw_write writes[BATCH];
-    const kw_write *pointers[BATCH];
-    kw_written results[BATCH];
+    char keys[BENCH_BATCH][32];
+    uint8_t values[BENCH_BATCH][VALUE_BYTES];
+    kw_cell cells[BENCH_BATCH];
 } loading;
 
 static void
@@ -69,39 +51,16 @@ fill_value(const bench_compressed *rows, uint8_t *value)
 }
 
 static void
-load_batch(void *user)
+fill_row(void *user, size_t number, size_t slot, kw_write *put)
 {
     loading *load = user;
-    size_t count = 0;
-    for (; count < BATCH && load->next < load->rows->rows; count++, load->next++) {
-        fill_value(load->rows, load->values[count]);
-        load->cells[count] = (kw_cell){.family = KW_BYTES_LITERAL("d"),
-                                       .qualifier = KW_BYTES_LITERAL("v"),
-                                       .value = kw_bytes_of(load->values[count], VALUE_BYTES)};
-        load->writes[count] = (kw_write){.kind = KW_WRITE_PUT,
-                                         .table = TABLE,
-                                         .row = format_row(load->keys[count], load->next),
-                                         .cells = &load->cells[count],
-                                         .cells_count = 1,
-                                         .timestamp = 1,
-                                         .durability = KW_DURABILITY_ASYNC_WAL,
-                                         .deadline = KW_DEADLINE_NONE};
-        load->pointers[count] = &load->writes[count];
-    }
-    if (count == 0)
-        kw_store_handle_close(load->loop->handle, handle_closed, load->loop);
-    else
-        kw_store_handle_write_many(load->loop->handle, load->pointers, count, load->results, load_batch,
-                                   load);
-}
-
-static void
-begin_load(kw_task *task)
-{
-    bench_loop *loop = loop_of(task);
-    loading *load = loop->work;
-    load->loop = loop;
-    load_batch(load);
+    fill_value(load->rows, load->values[slot]);
+    load->cells[slot] = (kw_cell){.family = KW_BYTES_LITERAL("d"),
+                                  .qualifier = KW_BYTES_LITERAL("v"),
+                                  .value = kw_bytes_of(load->values[slot], VALUE_BYTES)};
+    put->row = format_row(load->keys[slot], number);
+    put->cells = &load->cells[slot];
+    put->cells_count = 1;
 }
 
 /* --- gets --------------------------------------------------------------------------------------------- */
@@ -115,7 +74,7 @@ end_one(timing *self, void (*next)(timing *self))
     if (self->done < self->wanted)
         next(self);
     else
-        kw_store_handle_close(self->loop->handle, handle_closed, self->loop);
+        bench_end_loop(self->loop);
 }
 
 static void
@@ -184,16 +143,16 @@ start_latest(timing *self)
 static void
 begin_gets(kw_task *task)
 {
-    timing *self = loop_of(task)->work;
-    self->loop = loop_of(task);
+    timing *self = bench_loop_of(task)->work;
+    self->loop = bench_loop_of(task);
     start_get(self);
 }
 
 static void
 begin_latest(kw_task *task)
 {
-    timing *self = loop_of(task)->work;
-    self->loop = loop_of(task);
+    timing *self = bench_loop_of(task)->work;
+    self->loop = bench_loop_of(task);
     start_latest(self);
 }
 
@@ -219,11 +178,9 @@ median_us(kw_store *store, const bench_compressed *rows, size_t count, void (*be
 void
 bench_load_compressed(kw_store *store, const bench_compressed *rows)
 {
-    bench_make_table(store, TABLE);
     loading *load = g_new0(loading, 1);
     load->rows = rows;
-    bench_loop loop;
-    bench_on_loops(store, &loop, 1, begin_load, load);
+    bench_load(store, TABLE, rows->rows, fill_row, load);
     g_free(load);
     rocksdb_compact_range(((kw_embedded *)store)->engine.db, NULL, 0, NULL, 0);
 }

@@ -31,10 +31,22 @@ struct loop_work {
 static const char *const values[] = {"12345678", "paid", "2026-11-21T09:30:00Z"};
 static const char *const names[] = {"amount", "status", "time"};
 
+bench_loop *
+bench_loop_of(kw_task *task)
+{
+    return (bench_loop *)(void *)((char *)task - offsetof(bench_loop, task));
+}
+
 static void
 handle_closed(void *user)
 {
     kw_loop_stop(((bench_loop *)user)->loop);
+}
+
+void
+bench_end_loop(bench_loop *loop)
+{
+    kw_store_handle_close(loop->handle, handle_closed, loop);
 }
 
 static void
@@ -94,20 +106,20 @@ put_done(void *user, kw_outcome outcome, const kw_error *error)
     if (now_ns < one->work->until_ns) {
         start_put(one);
     } else if (--one->work->running == 0) {
-        kw_store_handle_close(one->work->loop->handle, handle_closed, one->work->loop);
+        bench_end_loop(one->work->loop);
     }
 }
 
 static void
 begin_puts(kw_task *task)
 {
-    bench_loop *loop = (bench_loop *)(void *)((char *)task - offsetof(bench_loop, task));
+    bench_loop *loop = bench_loop_of(task);
     loop_work *work = (loop_work *)loop->work + loop->number;
     work->loop = loop;
     for (size_t i = 0; i < work->callers_count; i++)
         start_put(&work->callers[i]);
     if (work->callers_count == 0)
-        kw_store_handle_close(loop->handle, handle_closed, loop);
+        bench_end_loop(loop);
 }
 
 static void
@@ -182,13 +194,13 @@ table_made(void *user, bool created, const kw_error *error)
     if (error)
         g_error("%s", error->text);
     bench_loop *loop = user;
-    kw_store_handle_close(loop->handle, handle_closed, loop);
+    bench_end_loop(loop);
 }
 
 static void
 begin_table(kw_task *task)
 {
-    bench_loop *loop = (bench_loop *)(void *)((char *)task - offsetof(bench_loop, task));
+    bench_loop *loop = bench_loop_of(task);
     kw_store_handle_create_table(loop->handle, loop->work, table_made, loop);
 }
 

@@ -7,18 +7,6 @@
 #define TABLE KW_BYTES_LITERAL("scans")
 #define PAGE_ROWS 500
 
-static void
-handle_closed(void *user)
-{
-    kw_loop_stop(((bench_loop *)user)->loop);
-}
-
-static bench_loop *
-loop_of(kw_task *task)
-{
-    return (bench_loop *)(void *)((char *)task - offsetof(bench_loop, task));
-}
-
 static size_t
 format_row(char row[24], size_t range, size_t number)
 {
@@ -29,18 +17,12 @@ format_row(char row[24], size_t range, size_t number)
 
 typedef struct loading {
     const bench_scans *scans;
-    bench_loop *loop;
-    size_t next;
-    char (*rows)[24];
-    kw_write *writes;
-    const kw_write **pointers;
-    kw_written *results;
+    char rows[BENCH_BATCH][24];
 } loading;
 
 static void
-load_batch(void *user)
+fill_row(void *user, size_t number, size_t slot, kw_write *put)
 {
-    enum { BATCH = 2000 };
     static const kw_cell cells[] = {{.family = {(const uint8_t *)"d", 1},
                                      .qualifier = {(const uint8_t *)"amount", 6},
                                      .value = {(const uint8_t *)"12345678", 8}},
@@ -51,51 +33,19 @@ load_batch(void *user)
                                      .qualifier = {(const uint8_t *)"time", 4},
                                      .value = {(const uint8_t *)"2026-11-21T09:30:00Z", 20}}};
     loading *load = user;
-    size_t total = load->scans->ranges * load->scans->rows_per_range, count = 0;
-    for (; count < BATCH && load->next < total; count++, load->next++) {
-        size_t size =
-            format_row(load->rows[count], load->next % load->scans->ranges, load->next / load->scans->ranges);
-        load->writes[count] = (kw_write){.kind = KW_WRITE_PUT,
-                                         .table = TABLE,
-                                         .row = kw_bytes_of(load->rows[count], size),
-                                         .cells = cells,
-                                         .cells_count = 3,
-                                         .timestamp = 1,
-                                         .durability = KW_DURABILITY_ASYNC_WAL,
-                                         .deadline = KW_DEADLINE_NONE};
-        load->pointers[count] = &load->writes[count];
-    }
-    if (count == 0)
-        kw_store_handle_close(load->loop->handle, handle_closed, load->loop);
-    else
-        kw_store_handle_write_many(load->loop->handle, load->pointers, count, load->results, load_batch,
-                                   load);
-}
-
-static void
-begin_load(kw_task *task)
-{
-    bench_loop *loop = loop_of(task);
-    loading *load = loop->work;
-    load->loop = loop;
-    load_batch(load);
+    size_t ranges = load->scans->ranges;
+    put->row = kw_bytes_of(load->rows[slot], format_row(load->rows[slot], number % ranges, number / ranges));
+    put->cells = cells;
+    put->cells_count = G_N_ELEMENTS(cells);
 }
 
 void
 bench_load_rows(kw_store *store, const bench_scans *scans)
 {
-    bench_make_table(store, TABLE);
-    loading load = {.scans = scans,
-                    .rows = g_malloc(2000 * 24),
-                    .writes = g_new(kw_write, 2000),
-                    .pointers = g_new(const kw_write *, 2000),
-                    .results = g_new(kw_written, 2000)};
-    bench_loop loop;
-    bench_on_loops(store, &loop, 1, begin_load, &load);
-    g_free(load.rows);
-    g_free(load.writes);
-    g_free(load.pointers);
-    g_free(load.results);
+    loading *load = g_new0(loading, 1);
+    load->scans = scans;
+    bench_load(store, TABLE, scans->ranges * scans->rows_per_range, fill_row, load);
+    g_free(load);
 }
 
 /* --- range scans -------------------------------------------------------------------------------------- */
@@ -137,14 +87,14 @@ fetch_done(void *user, kw_rows *rows, const kw_error *error)
     }
     kw_range_scan_close(one->run);
     if (--one->work->running == 0)
-        kw_store_handle_close(one->work->loop->handle, handle_closed, one->work->loop);
+        bench_end_loop(one->work->loop);
     g_free(one);
 }
 
 static void
 begin_scan(kw_task *task)
 {
-    bench_loop *loop = loop_of(task);
+    bench_loop *loop = bench_loop_of(task);
     scanning *work = loop->work;
     work->loop = loop;
     work->running = work->scans->ranges;
@@ -216,14 +166,14 @@ get_done(void *user, kw_rows *rows, const kw_error *error)
         return;
     }
     if (--one->work->running == 0)
-        kw_store_handle_close(one->work->loop->handle, handle_closed, one->work->loop);
+        bench_end_loop(one->work->loop);
     g_free(one);
 }
 
 static void
 begin_gets(kw_task *task)
 {
-    bench_loop *loop = loop_of(task);
+    bench_loop *loop = bench_loop_of(task);
     getting *work = (getting *)loop->work + loop->number;
     work->loop = loop;
     work->running = work->callers;
