@@ -3,6 +3,8 @@
  * because a table without a marker stores a cell there for each record without stored fields. */
 #include "config/assemble.h"
 
+#include "config/check.h"
+
 #include <string.h>
 
 static void
@@ -116,6 +118,7 @@ kw_assemble(kw_read *read, const kw_draft *draft)
 {
     kw_model model = draft->model;
     kw_model_table *tables = KW_MEMORY_ARRAY(read->memory, kw_model_table, draft->tables_count);
+    model.sequences.table = kw_sequences_table_name(read->memory, model.store.catalog);
     model.tables = tables;
     model.tables_count = draft->tables_count;
     for (size_t i = 0; i < draft->tables_count; i++)

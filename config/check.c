@@ -134,7 +134,9 @@ refuse_shared_store_tables(kw_read *read, const kw_draft *draft)
     g_autoptr(GHashTable) table = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free);
     owners all = {read, table};
     claim(&all, draft->model.store.catalog, g_strdup("store.catalog"), draft->catalog_mark);
-    claim(&all, draft->model.sequences.table, g_strdup("sequences.table"), draft->model.sequences.table_mark);
+    if (draft->model.store.catalog)
+        claim(&all, kw_sequences_table_name(read->memory, draft->model.store.catalog),
+              g_strdup("the counters of sequences"), draft->catalog_mark);
     for (size_t i = 0; i < draft->tables_count; i++) {
         claim_path(&all, &draft->tables[i], &draft->tables[i].primary);
         for (size_t j = 0; j < draft->tables[i].paths_count; j++)
@@ -152,23 +154,22 @@ refuse_small_memory(kw_read *read, const kw_node *node, const kw_model *model)
     int64_t needed = kw_model_memory_needed(model);
     if (!memory || model->limits.memory_bytes == 0 || model->limits.memory_bytes >= needed)
         return;
-    kw_read_problem(read, memory->mark, "raise memory, or lower frame, decoded, scan_buffer or store.cache",
+    kw_read_problem(read, memory->mark, "raise memory, or lower frame or store.cache",
                     "limits.memory: one call at its limits and the cache need %" PRId64
-                    "MiB (2 x frame + decoded + "
-                    "scan_buffer + store.cache), but memory is only %" PRId64 "MiB",
+                    "MiB (6 x frame + read-ahead + store.cache), but memory is only %" PRId64 "MiB",
                     (needed + MIB - 1) / MIB, model->limits.memory_bytes / MIB);
 }
 
 /* --- where tables and sequences come from -------------------------------------------------------- */
 
-/* A password must not be in the catalog, so it is the only setting of sequences that the file keeps. */
+/* A password must not be in the catalog, so its file is the only setting of sequences that the file keeps. */
 static const kw_node *
 find_shared_sequence_setting(const kw_node *sequences)
 {
     if (!sequences || sequences->kind != KW_NODE_MAP)
         return sequences;
     for (size_t i = 0; i < sequences->count; i++)
-        if (strcmp(sequences->keys[i]->text, "redis_password") != 0)
+        if (strcmp(sequences->keys[i]->text, "redis_password_file") != 0)
             return sequences->keys[i];
     return NULL;
 }
@@ -190,6 +191,9 @@ check_source(kw_read *read, const kw_node *node, const kw_draft *draft)
     bool map = node->kind == KW_NODE_MAP;
     const kw_node *tables = map ? kw_node_find(node, "tables") : NULL;
     if (!draft->model.policy_in_store) {
+        if (*draft->model.sequences.redis_password_file && !*draft->model.sequences.redis_url)
+            kw_read_problem(read, kw_node_find(kw_node_find(node, "sequences"), "redis_password_file")->mark,
+                            "add redis: redis://HOST", "sequences.redis_password_file needs sequences.redis");
         if (!tables)
             kw_read_problem(read, node->mark, "tables: The logical tables, by name.",
                             "a policy needs tables");

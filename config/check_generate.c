@@ -14,10 +14,6 @@ check_sequence(kw_read *read, const kw_node *map, const kw_model_generate *gener
     if (generate->from > generate->to)
         kw_read_problem(read, kw_node_find(map, "to")->mark, NULL,
                         "to is less than from (%" G_GINT64_FORMAT ")", (gint64)generate->from);
-    else if (generate->block - 1 > generate->to - generate->from)
-        kw_read_problem(read, kw_node_find(map, "block")->mark, "use a small part of the range",
-                        "block (%" G_GINT64_FORMAT ") is larger than the whole range",
-                        (gint64)generate->block);
     if (periodic && !*generate->of)
         kw_read_problem(read, per->mark,
                         "add `of: FIELD`, with the timestamp field that has the record's time",

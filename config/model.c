@@ -5,6 +5,9 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#define KIB ((int64_t)1024)
+#define MIB (KIB * 1024)
+
 kw_model *
 kw_model_ref(kw_model *model)
 {
@@ -35,14 +38,32 @@ kw_store_table_name(const char *name)
     return g_str_has_prefix(name, "default:") ? name + strlen("default:") : name;
 }
 
+int64_t
+kw_limits_decoded_bytes(const kw_model_limits *limits)
+{
+    return MAX(4 * limits->frame_bytes, 64 * KIB);
+}
+
+int64_t
+kw_limits_page_bytes(const kw_model_limits *limits)
+{
+    return MIN(limits->frame_bytes / 2, 8 * MIB);
+}
+
+int64_t
+kw_limits_scan_buffer_bytes(const kw_model_limits *limits)
+{
+    return MAX(kw_limits_page_bytes(limits), 64 * KIB);
+}
+
 /* One call: the request as received and decoded, the data that it reads, and its reply. */
 int64_t
 kw_model_memory_needed(const kw_model *model)
 {
     const kw_model_limits *limits = &model->limits;
     int64_t caches = model->store.kind == KW_STORE_EMBEDDED ? model->store.embedded.cache_bytes : 0;
-    return caches + limits->frame_bytes + limits->decoded_bytes + limits->scan_buffer_bytes +
-           limits->frame_bytes;
+    return caches + 2 * limits->frame_bytes + kw_limits_decoded_bytes(limits) +
+           kw_limits_scan_buffer_bytes(limits);
 }
 
 const kw_model_setting *

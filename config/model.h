@@ -64,12 +64,10 @@ typedef struct kw_model_generate {
     kw_generate_kind kind;
     bool refuse_given; /* a put with a value is rejected; otherwise the value is kept */
     /* sequence */
-    int64_t from;     /* 1 */
-    int64_t to;       /* inclusive; INT64_MAX */
-    bool wrap;        /* after `to`, start again with `from`; otherwise LIMIT */
-    int64_t block;    /* numbers allocated at once; 0: 1,000, or a hundredth of the range plus 1 if that is
-                         less */
-    int64_t prefetch; /* the next block is fetched when this percentage of a block is left: 50; 0: never */
+    int64_t from;  /* 1 */
+    int64_t to;    /* inclusive; INT64_MAX */
+    bool wrap;     /* after `to`, start again with `from`; otherwise LIMIT */
+    int64_t block; /* 0: the usual size (sequence/block.h). Not a setting: only tests set it */
     kw_period per;
     const char *of;   /* timestamp field that determines the period; "": none */
     const char *zone; /* of the period: "UTC" */
@@ -239,26 +237,21 @@ typedef struct kw_model_listener {
 } kw_model_listener;
 
 typedef struct kw_model_limits {
-    int64_t connections;       /* 10,000 */
-    int64_t frame_bytes;       /* 16 MiB */
-    int64_t in_flight;         /* calls per connection: 128 */
-    int64_t decoded_bytes;     /* maximum memory of a decoded frame: 64 MiB */
-    int64_t page_rows;         /* maximum rows of one page: 10,000 */
-    int64_t page_bytes;        /* maximum bytes of one page: 8 MiB */
-    int64_t scan_buffer_bytes; /* read-ahead of one scan: 8 MiB */
-    int64_t batch_records;     /* records of one call with several records: 10,000 */
-    int64_t list_values;       /* value combinations of bound_any in one query: 10,000 */
-    int64_t ranges;            /* row ranges or point reads of one plan: 10,000 */
-    int64_t memory_bytes;      /* that callers can make the process use; 0: half of the memory of the machine
-                                  or of its control group */
-    int64_t peer_connections;  /* of one address or client certificate; 0: 80 % of connections */
-    int64_t cells;             /* that one call writes: 100,000 */
+    int64_t connections;      /* 10,000 */
+    int64_t frame_bytes;      /* 16 MiB */
+    int64_t in_flight;        /* calls per connection: 128 */
+    int64_t page_rows;        /* maximum rows of one page: 10,000 */
+    int64_t batch_records;    /* records of one call with several records: 10,000 */
+    int64_t ranges;           /* row ranges or point reads of one plan, values of one bound_any: 10,000 */
+    int64_t memory_bytes;     /* that callers can make the process use; 0: half of the memory of the machine
+                                 or of its control group */
+    int64_t peer_connections; /* of one address or client certificate; 0: 80 % of connections */
+    int64_t cells;            /* that one call writes: 100,000 */
 } kw_model_limits;
 
 typedef struct kw_model_timeouts {
-    int64_t frame_ms;     /* from the first byte of a frame to the last: 10,000 */
+    int64_t frame_ms;     /* from the first byte of a frame to the last, and a TLS handshake: 10,000 */
     int64_t idle_ms;      /* an idle connection is closed: 600,000; 0: never */
-    int64_t handshake_ms; /* TLS: 10,000 */
     int64_t call_ms;      /* default deadline of a call: 30,000 */
     int64_t drain_ms;     /* after SIGTERM, wait for calls in flight: 15,000 */
     int64_t lame_duck_ms; /* after SIGTERM, before the drain: serve, but be not ready: 0 */
@@ -269,7 +262,6 @@ typedef enum kw_store_kind { KW_STORE_EMBEDDED, KW_STORE_HBASE, KW_STORE_NULL } 
 typedef struct kw_model_embedded {
     const char *path;          /* folder; default "keyway-data" */
     int64_t cache_bytes;       /* block cache: 64 MiB */
-    int64_t readers;           /* reader threads: 2 */
     const char *backup_folder; /* keyway backup makes backups here; "": none */
 } kw_model_embedded;
 
@@ -285,18 +277,11 @@ typedef struct kw_model_hbase {
     bool framed;  /* false: buffered */
     bool compact; /* false: binary */
     kw_model_tls tls;
-    int64_t channels;           /* per server and process: 8 */
-    int64_t pipeline;           /* calls in flight per channel: 1..64, 1 */
-    int64_t connect_timeout_ms; /* 2,000 */
-    int64_t ping_ms;            /* idle channels are pinged: 20,000 */
-    int64_t rest_ms;            /* backoff after a server's failure: 1,000 (doubles up to 30 s) */
-    int64_t batch_bytes;        /* larger multi-calls are split: 1 MiB */
-    int64_t retry_percent;      /* retries, as a percentage of the calls: 20 */
-    int64_t clock_width_ms;     /* maximum width of the interval that contains the store's clock: 50 */
-    int64_t max_clock_skew_ms;  /* maximum difference between the clocks of region servers: 20 */
-    int64_t late_ms;            /* time for which an abandoned call can still be applied: 21 minutes */
-    bool late_given;            /* late_ms is from the file */
-    int64_t client_pause_ms;    /* time after which HBase's client repeats a call: 100 */
+    int64_t channels;          /* per server and process: 8 */
+    int64_t max_clock_skew_ms; /* maximum difference between the clocks of region servers: 20 */
+    int64_t late_ms;           /* time for which an abandoned call can still be applied: 21 minutes */
+    bool late_given;           /* late_ms is from the file */
+    int64_t client_pause_ms;   /* time after which HBase's client repeats a call: 100 */
 } kw_model_hbase;
 
 typedef struct kw_model_store {
@@ -310,17 +295,18 @@ typedef struct kw_model_store {
 
 /* Where sequence numbers are counted, and where snowflake workers are leased. */
 typedef struct kw_model_sequences {
-    bool redis;        /* counters in Redis; otherwise in the store */
-    const char *table; /* store table of counters and leases: "keyway_sequences" */
-    kw_mark table_mark;
-    const char *redis_host; /* 127.0.0.1:6379 */
+    const char *table;     /* store table of counters and leases; see kw_sequences_table_name */
+    const char *redis_url; /* as in the file; "": the counters are in the store */
+    /* Parts of the URL; used if redis is true. */
+    bool redis; /* counters in Redis; otherwise in the store */
+    const char *redis_host;
     uint16_t redis_port;
-    const char *redis_password; /* "": none */
-    int64_t redis_database;     /* 0 */
-    const char *redis_prefix;   /* "keyway:" */
-    int64_t keep_ms;  /* a period's numbers can be allocated for this time before it begins and after it ends:
-                         7 d */
-    int64_t lease_ms; /* of a snowflake's worker: 10,000 */
+    const char *redis_user;     /* "": none */
+    const char *redis_password; /* "": none, or in the file */
+    int64_t redis_database;
+    const char *redis_password_file; /* "": none */
+    int64_t keep_ms; /* a period's numbers can be allocated for this time before it begins and after it ends:
+                        7 d */
 } kw_model_sequences;
 
 typedef struct kw_model_cursor {
@@ -358,6 +344,16 @@ typedef struct kw_model {
     const kw_model_table *tables;
     size_t tables_count;
 } kw_model;
+
+/* Maximum memory of a decoded request: four times limits.frame. Small values become structs, which are
+ * several times as large. A frame of only small values is refused; frames of records fit. */
+int64_t kw_limits_decoded_bytes(const kw_model_limits *limits);
+/* Approximate maximum size of a page of a scan: 8 MiB, which a client decodes in some tens of milliseconds,
+ * but at most half of limits.frame, so that the last record of the page fits into the reply. */
+int64_t kw_limits_page_bytes(const kw_model_limits *limits);
+/* Memory of the read-ahead of one scan, for all of its ranges together: one page, so that the next page can
+ * be read while the client decodes this one, and at least 64 KiB. */
+int64_t kw_limits_scan_buffer_bytes(const kw_model_limits *limits);
 
 /* Bytes that the caches and one call at its limits use together. */
 int64_t kw_model_memory_needed(const kw_model *model);

@@ -144,10 +144,15 @@ static const kw_setting limits_settings[] = {
      .least = 4 * KIB,
      .most = GIB,
      .fallback = "16MiB",
-     .about = "Maximum size of a request, of a reply, of a record that a scan reads, and of the map entries "
-              "in one "
-              "returned record. A larger request closes its connection. A page ends before a larger record, "
-              "and the next page fails with LIMIT and names it; a query for fewer columns can read it."},
+     .about =
+         "Maximum size of a request, of a reply, of a record that a scan reads, and of the map entries in "
+         "one "
+         "returned record. A larger request closes its connection. A page ends before a larger record, and "
+         "the "
+         "next page fails with LIMIT and names it; a query for fewer columns can read it. A decoded request "
+         "can "
+         "use four times as much memory; a call that needs more fails with LIMIT. A page of a scan, and the "
+         "read-ahead of a scan, have about half of this size, at most 8MiB."},
     {.name = "in_flight",
      .kind = KW_KIND_INT,
      .offset = offsetof(kw_model_limits, in_flight),
@@ -156,13 +161,6 @@ static const kw_setting limits_settings[] = {
      .fallback = "128",
      .about = "Maximum number of calls of one connection that are processed at a time. Further calls are not "
               "read until one completes."},
-    {.name = "decoded",
-     .kind = KW_KIND_SIZE,
-     .offset = offsetof(kw_model_limits, decoded_bytes),
-     .least = 64 * KIB,
-     .most = 16 * GIB,
-     .fallback = "64MiB",
-     .about = "Maximum memory for one decoded request."},
     {.name = "page_rows",
      .kind = KW_KIND_INT,
      .offset = offsetof(kw_model_limits, page_rows),
@@ -171,20 +169,6 @@ static const kw_setting limits_settings[] = {
      .fallback = "10000",
      .about = "Maximum number of rows in one page of a scan. A query can ask for smaller pages, not for "
               "larger ones."},
-    {.name = "page_bytes",
-     .kind = KW_KIND_SIZE,
-     .offset = offsetof(kw_model_limits, page_bytes),
-     .least = 4 * KIB,
-     .most = GIB,
-     .fallback = "8MiB",
-     .about = "Approximate maximum size of one page of a scan."},
-    {.name = "scan_buffer",
-     .kind = KW_KIND_SIZE,
-     .offset = offsetof(kw_model_limits, scan_buffer_bytes),
-     .least = 64 * KIB,
-     .most = 16 * GIB,
-     .fallback = "8MiB",
-     .about = "Memory for the read-ahead of one scan, for all of its ranges together."},
     {.name = "batch_records",
      .kind = KW_KIND_INT,
      .offset = offsetof(kw_model_limits, batch_records),
@@ -205,13 +189,6 @@ static const kw_setting limits_settings[] = {
          "that is only explained. Each cell is stored with its row "
          "key. Whatever this limit is, the keys of the cells that one call writes to a record can have at "
          "most 16 MiB, over all paths."},
-    {.name = "list_values",
-     .kind = KW_KIND_INT,
-     .offset = offsetof(kw_model_limits, list_values),
-     .least = 1,
-     .most = 1000000,
-     .fallback = "10000",
-     .about = "Maximum number of value combinations in one query: the product of the lengths of its lists."},
     {.name = "ranges",
      .kind = KW_KIND_INT,
      .offset = offsetof(kw_model_limits, ranges),
@@ -219,8 +196,9 @@ static const kw_setting limits_settings[] = {
      .most = 1000000,
      .fallback = "10000",
      .about =
-         "Maximum number of row ranges, or of single rows, in one plan of a query. If the exact ranges "
-         "are more, the query reads fewer, wider ranges and drops the rows that do not match. If that "
+         "Maximum number of row ranges, or of single rows, in one plan of a query, and of the values in one "
+         "list of a query. If the exact ranges are more, the query reads fewer, wider ranges and drops the "
+         "rows that do not match. If that "
          "would change the order of the rows, it is read in windows of time or rejected. If the query's "
          "values are long, the limit is lower: all keys of a plan have at most 4 MiB of them. With a limit "
          "of more than 50,000, one plan can delay the other calls of its event loop for 20 ms or more."},
@@ -229,10 +207,9 @@ static const kw_setting limits_settings[] = {
 
 static const kw_section limits_section = {
     .title = "limits",
-    .about =
-        "Limits for clients. A call that exceeds decoded, batch_records, cells, list_values or ranges, or "
-        "whose reply "
-        "exceeds frame, fails with LIMIT. The other settings say what happens.",
+    .about = "Limits for clients. A call that exceeds batch_records, cells or ranges, or whose reply exceeds "
+             "frame, "
+             "fails with LIMIT. The other settings say what happens.",
     .settings = limits_settings,
     .size = sizeof(kw_model_limits),
     .mark_offset = KW_OFFSET_NONE,
@@ -247,8 +224,9 @@ static const kw_setting timeouts_settings[] = {
      .least = 10,
      .most = HOUR,
      .fallback = "10s",
-     .about = "Time limit from the first byte of a message to its last. It is also the time within which a "
-              "client must read some bytes of a reply that is being sent."},
+     .about =
+         "Time limit from the first byte of a message to its last, and for a TLS handshake. It is also the "
+         "time within which a client must read some bytes of a reply that is being sent."},
     {.name = "idle",
      .kind = KW_KIND_MS,
      .offset = offsetof(kw_model_timeouts, idle_ms),
@@ -256,13 +234,6 @@ static const kw_setting timeouts_settings[] = {
      .most = 30 * DAY,
      .fallback = "10min",
      .about = "Time after which a connection without calls is closed. 0: never."},
-    {.name = "handshake",
-     .kind = KW_KIND_MS,
-     .offset = offsetof(kw_model_timeouts, handshake_ms),
-     .least = 10,
-     .most = HOUR,
-     .fallback = "10s",
-     .about = "Time limit for a TLS handshake."},
     {.name = "call",
      .kind = KW_KIND_MS,
      .offset = offsetof(kw_model_timeouts, call_ms),
@@ -372,53 +343,22 @@ static const kw_section cursor_section = {
 
 /* --- sequences ------------------------------------------------------------------------------------ */
 
-static const char *const backends[] = {"store", "redis", NULL};
-
 static const kw_setting sequences_settings[] = {
-    {.name = "counters",
-     .kind = KW_KIND_EITHER,
-     .offset = offsetof(kw_draft, model.sequences.redis),
-     .choices = backends,
-     .fallback = "store",
-     .about = "Where counters are kept: in the store or in Redis."},
-    {.name = "table",
-     .kind = KW_KIND_TEXT,
-     .offset = offsetof(kw_draft, model.sequences.table),
-     .offset2 = offsetof(kw_draft, model.sequences.table_mark),
-     .least = 1,
-     .fallback = "keyway_sequences",
-     .rule = KW_NAME_STORE_TABLE,
-     .about = "Store table of the counters and of the leases of snowflake worker numbers. It is created if "
-              "it is needed and does not exist."},
     {.name = "redis",
-     .kind = KW_KIND_ADDRESS,
-     .offset = offsetof(kw_draft, model.sequences.redis_host),
-     .offset2 = offsetof(kw_draft, model.sequences.redis_port),
+     .kind = KW_KIND_TEXT,
+     .offset = offsetof(kw_draft, model.sequences.redis_url),
      .least = 1,
-     .port = 6379,
-     .fallback = "127.0.0.1:6379",
      .about =
-         "Address of Redis, host:port. Redis must not lose data: use an append-only file and no eviction."},
-    {.name = "redis_password",
+         "Keep the counters in this Redis: redis://USER:PASSWORD@HOST:PORT/DATABASE. User, password, port "
+         "(6379) and database (0) can be omitted. TLS is not supported. Redis must not lose data: use an "
+         "append-only file and no eviction.",
+     .holds = "none; the counters are in the store"},
+    {.name = "redis_password_file",
      .kind = KW_KIND_TEXT,
-     .flags = KW_SETTING_SECRET,
-     .offset = offsetof(kw_draft, model.sequences.redis_password),
+     .offset = offsetof(kw_draft, model.sequences.redis_password_file),
      .least = 1,
-     .about = "Password for Redis.",
+     .about = "File with the password for Redis, if it is not part of the URL.",
      .holds = "none"},
-    {.name = "redis_database",
-     .kind = KW_KIND_INT,
-     .offset = offsetof(kw_draft, model.sequences.redis_database),
-     .least = 0,
-     .most = 65535,
-     .fallback = "0",
-     .about = "Number of the Redis database."},
-    {.name = "redis_prefix",
-     .kind = KW_KIND_TEXT,
-     .offset = offsetof(kw_draft, model.sequences.redis_prefix),
-     .least = 1,
-     .fallback = "keyway:",
-     .about = "Prefix of the Redis keys of the counters."},
     {.name = "keep",
      .kind = KW_KIND_MS,
      .offset = offsetof(kw_draft, model.sequences.keep_ms),
@@ -428,13 +368,6 @@ static const kw_setting sequences_settings[] = {
      .about = "For sequences with a counter per minute, hour and so on: a counter can be used during its "
               "period, and also for this time before and after it. Records outside this time are "
               "rejected."},
-    {.name = "lease",
-     .kind = KW_KIND_MS,
-     .offset = offsetof(kw_draft, model.sequences.lease_ms),
-     .least = 100,
-     .most = HOUR,
-     .fallback = "10s",
-     .about = "How long a gateway keeps a snowflake worker number without renewing its lease."},
     {.name = NULL},
 };
 
@@ -446,6 +379,7 @@ static const kw_section sequences_section = {
     .mark_offset = KW_OFFSET_NONE,
     .name_offset = KW_OFFSET_NONE,
     .switch_offset = KW_OFFSET_NONE,
+    .check = kw_check_sequences,
 };
 
 /* --- where tables and sequences come from ------------------------------------------------------- */
@@ -460,7 +394,7 @@ static const kw_setting source_settings[] = {
      .fallback = "file",
      .about = "file: this file has them. store: all gateways of a store share them. The catalog keeps every "
               "version, and the commands keyway policy import and keyway policy apply write new ones. The "
-              "file then has no tables, and of sequences only redis_password."},
+              "file then has no tables, and of sequences only redis_password_file."},
     {.name = NULL},
 };
 

@@ -27,15 +27,22 @@ check_names(const kw_node *root, kw_diagnostics *diagnostics)
 }
 
 static void
-check_secrets(const kw_node *root, kw_diagnostics *diagnostics)
+check_secrets(const kw_node *root, const kw_model *model, kw_diagnostics *diagnostics)
 {
     const kw_node *sequences = kw_node_find(root, "sequences");
-    const kw_node *password =
-        sequences && sequences->kind == KW_NODE_MAP ? kw_node_find(sequences, "redis_password") : NULL;
-    if (password)
-        kw_diagnostics_add(diagnostics, password->mark,
-                           "write sequences: {redis_password: ...} in the file of each gateway",
-                           "sequences.redis_password: a shared policy cannot contain a secret");
+    const kw_node *url = sequences ? kw_node_find(sequences, "redis") : NULL;
+    const kw_node *file = sequences ? kw_node_find(sequences, "redis_password_file") : NULL;
+    if (url && *model->sequences.redis_password)
+        kw_diagnostics_add(
+            diagnostics, url->mark,
+            "remove the password from the URL, and write sequences: {redis_password_file: FILE} "
+            "in the file of each gateway",
+            "sequences.redis: a shared policy cannot contain a secret");
+    if (file)
+        kw_diagnostics_add(
+            diagnostics, file->mark, "write it in the file of each gateway",
+            "sequences.redis_password_file names a file of one machine, but all gateways use a "
+            "shared policy");
 }
 
 static void
@@ -65,7 +72,7 @@ kw_model_read_shared(const char *name, const char *text, size_t size,
     const kw_node *root = kw_node_parse(nodes, model->text, strlen(model->text), diagnostics);
     g_assert(root && root->kind == KW_NODE_MAP); /* it was read as a policy */
     check_names(root, diagnostics);
-    check_secrets(root, diagnostics);
+    check_secrets(root, model, diagnostics);
     check_files(model, diagnostics);
     return kw_diagnostics_count(diagnostics) ? NULL : g_steal_pointer(&model);
 }
@@ -73,9 +80,9 @@ kw_model_read_shared(const char *name, const char *text, size_t size,
 /* --- combining ------------------------------------------------------------------------------------ */
 
 static bool
-is_catalog(const kw_model *own, const char *store_table)
+is_same_table(const char *a, const char *b)
 {
-    return strcmp(kw_store_table_name(own->store.catalog), kw_store_table_name(store_table)) == 0;
+    return strcmp(kw_store_table_name(a), kw_store_table_name(b)) == 0;
 }
 
 /* Only the gateway's file names the catalog, so this was not checked when the shared text was read. */
@@ -83,16 +90,14 @@ static void
 check_catalog(const kw_model *own, const kw_model *shared, kw_diagnostics *diagnostics)
 {
     static const char hint[] = "choose another name";
-    if (is_catalog(own, shared->sequences.table))
-        kw_diagnostics_add(diagnostics, shared->sequences.table_mark, hint,
-                           "sequences.table: the store table %s is the catalog", own->store.catalog);
     for (size_t i = 0; i < shared->tables_count; i++)
         for (size_t j = 0; j < shared->tables[i].paths_count; j++) {
             const kw_model_path *path = &shared->tables[i].paths[j];
-            if (is_catalog(own, path->store_table))
+            bool catalog = is_same_table(own->store.catalog, path->store_table);
+            if (catalog || is_same_table(own->sequences.table, path->store_table))
                 kw_diagnostics_add(diagnostics, path->mark, hint,
-                                   "table %s, path %s: the store table %s is the catalog",
-                                   shared->tables[i].name, path->name, own->store.catalog);
+                                   "table %s, path %s: the store table %s is the %s", shared->tables[i].name,
+                                   path->name, path->store_table, catalog ? "catalog" : "table of sequences");
         }
 }
 
@@ -102,7 +107,8 @@ add_shared(kw_model *model, const kw_model *own, const kw_model *shared)
     model->tables = shared->tables;
     model->tables_count = shared->tables_count;
     model->sequences = shared->sequences;
-    model->sequences.redis_password = own->sequences.redis_password;
+    model->sequences.table = own->sequences.table;
+    model->sequences.redis_password_file = own->sequences.redis_password_file;
     model->shared_text = shared->text;
     model->tables_file = shared->file;
 }
@@ -144,11 +150,9 @@ bool
 kw_model_same_counters(const kw_model *a, const kw_model *b)
 {
     const kw_model_sequences *x = &a->sequences, *y = &b->sequences;
-    if (x->redis != y->redis || strcmp(x->table, y->table) != 0)
-        return false;
-    return !x->redis ||
-           (strcmp(x->redis_host, y->redis_host) == 0 && x->redis_port == y->redis_port &&
-            x->redis_database == y->redis_database && strcmp(x->redis_prefix, y->redis_prefix) == 0);
+    return x->redis == y->redis &&
+           (!x->redis || (strcmp(x->redis_host, y->redis_host) == 0 && x->redis_port == y->redis_port &&
+                          x->redis_database == y->redis_database));
 }
 
 /* --- extracting ----------------------------------------------------------------------------------- */

@@ -434,6 +434,7 @@ struct CatalogPart {
   3: optional list<SavedCell> cells,
   /** Each counter is raised to this value, if it is less. */
   4: optional list<SavedCell> counters,
+  /** Not used: the counters go to the table of sequences of the gateway. */
   5: optional string counters_table,
   6: optional i64 counters_keep_ms
 }

@@ -15,7 +15,7 @@ static const char policy[] = "listen: 127.0.0.1:0\n"
                              "loops: 1\n"
                              "store: {kind: \"null\"}\n"
                              "log: {level: error}\n"
-                             "limits: {frame: 512MiB, decoded: 8GiB, list_values: 1000000, ranges: 1000000}\n"
+                             "limits: {frame: 512MiB, ranges: 1000000}\n"
                              "timeouts: {frame: 5min, call: 10min}\n"
                              "tables: {nothing: {fields: {id: string}, key: [field: id]}}\n";
 

@@ -61,9 +61,8 @@ same_generate(const kw_model_generate *a, const kw_model_generate *b)
     if (!a->enabled || !b->enabled)
         return a->enabled == b->enabled;
     return a->kind == b->kind && a->refuse_given == b->refuse_given && a->from == b->from && a->to == b->to &&
-           a->wrap == b->wrap && a->block == b->block && a->prefetch == b->prefetch && a->per == b->per &&
-           same_text(a->of, b->of) && same_text(a->zone, b->zone) && a->partitioned == b->partitioned &&
-           a->epoch_ms == b->epoch_ms;
+           a->wrap == b->wrap && a->per == b->per && same_text(a->of, b->of) && same_text(a->zone, b->zone) &&
+           a->partitioned == b->partitioned && a->epoch_ms == b->epoch_ms;
 }
 
 static void

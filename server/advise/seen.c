@@ -60,7 +60,7 @@ answer_of(const comparing *self, const kw_table *table, kw_bytes encoded, size_t
     if (!kw_record_query_decode(table, encoded, self->arena, &query, &used, &error))
         return kw_arena_printf(self->arena, "rejected: %s", error.text);
     query.planned = false;
-    query.range_limit = kw_plan_range_limit(table, self->limits);
+    query.range_limit = (size_t)self->limits->ranges;
     if (!kw_plan_make_within(&query, self->effort, self->arena, &plan, &error))
         return kw_arena_printf(self->arena, "rejected: %s", error.text);
     *ret_ranges = MAX(plan->ranges_count, 1);

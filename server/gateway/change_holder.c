@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "gateway/coordinator_internal.h"
 #include "gateway/follower.h"
+#include "store/order/order.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 /* How often the holder reads registrations: while it waits for reports; the same, soon after it has set a
@@ -26,6 +27,8 @@
 #define STALE_MS 5000
 #define AGAIN_MS 100
 #define STAMPS_AHEAD_MS 100
+/* The maximum difference between a timestamp that a gateway assigns and the store's clock. */
+#define STAMP_WIDTH_MS (2 * KW_ORDER_CLOCK_WIDTH_MS + STAMPS_AHEAD_MS)
 #define SET_AT_SPARE_MS 5
 #define LEAVE_MS 2000 /* time limit for giving up all changes */
 
@@ -47,19 +50,12 @@ kw_change_can_work(const kw_coordinator *self, const kw_change_record *record)
            kw_change_set_has_step(gateway->served_changes, record) && (!fence || kw_fence_is_open(fence));
 }
 
-/* The maximum difference between a timestamp that a gateway assigns and the store's clock. */
-static int64_t
-stamp_width_ms(const kw_model_hbase *store)
-{
-    return 2 * store->clock_width_ms + STAMPS_AHEAD_MS;
-}
-
 kw_change_times
 kw_change_times_now(const kw_coordinator *self, const kw_change_record *record)
 {
     const kw_model *model = kw_gateway_model(self->gateway);
     const kw_model_hbase *store = &model->store.hbase;
-    int64_t width_ms = stamp_width_ms(store) + 2 * store->max_clock_skew_ms;
+    int64_t width_ms = STAMP_WIDTH_MS + 2 * store->max_clock_skew_ms;
     kw_span now;
     bool known = kw_store_time(self->gateway->store, &now);
     const kw_path *path = kw_change_find_path(self->gateway->policy, record);

@@ -82,10 +82,7 @@ holder_phase(const kw_change_record *record, const kw_change_work *work, kw_aren
     case KW_CHANGE_WAIT_GRACE:
         return waits_until(work, "(store.late): writes without an answer can still be applied", arena);
     case KW_CHANGE_WAIT_SWEEP:
-        return waits_until(work,
-                           "(store.clock_width and store.max_clock_skew) until the last control cells are "
-                           "old enough to be removed",
-                           arena);
+        return waits_until(work, "until the last control cells are old enough to be removed", arena);
     case KW_CHANGE_WAIT_RESUME:
         return "paused";
     case KW_CHANGE_WAIT_CURSORS:

@@ -31,8 +31,7 @@ kw_connections_limits(const kw_model *model)
                            .frame_bytes = (size_t)model->limits.frame_bytes,
                            .in_flight = (uint32_t)model->limits.in_flight,
                            .frame_ms = (uint64_t)model->timeouts.frame_ms,
-                           .idle_ms = (uint64_t)model->timeouts.idle_ms,
-                           .handshake_ms = (uint64_t)model->timeouts.handshake_ms};
+                           .idle_ms = (uint64_t)model->timeouts.idle_ms};
 }
 
 void

@@ -22,11 +22,10 @@ kw_memory_budget(const kw_model *model, int64_t machine_bytes, kw_diagnostics *d
     }
     if (needed > DEFAULTS_NEED || needed > machine_bytes)
         return kw_diagnostics_add(
-            diagnostics, (kw_mark){0, 0},
-            "set limits.memory, or lower limits.frame, limits.decoded, limits.scan_buffer or store.cache",
+            diagnostics, (kw_mark){0, 0}, "set limits.memory, or lower limits.frame or store.cache",
             "limits.memory is not set, so its default is half of this machine's memory, %" PRId64
             "MiB; one call at "
-            "its limits and the cache (2 x frame + decoded + scan_buffer + store.cache) need %" PRId64 "MiB",
+            "its limits and the cache (6 x frame + read-ahead + store.cache) need %" PRId64 "MiB",
             half / MIB, (needed + MIB - 1) / MIB);
     *ret_bytes = needed;
     return true;

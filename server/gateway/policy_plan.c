@@ -316,9 +316,8 @@ list_sequences(planning *self)
         return;
     const kw_model_sequences *a = &kw_policy_model(self->old)->sequences;
     const kw_model_sequences *b = &kw_policy_model(self->fresh)->sequences;
-    if (a->keep_ms != b->keep_ms || a->lease_ms != b->lease_ms)
-        kw_buffer_append_text(&self->out,
-                              "sequences\n  keep or lease changes when each gateway is restarted\n");
+    if (a->keep_ms != b->keep_ms)
+        kw_buffer_append_text(&self->out, "sequences\n  keep changes when each gateway is restarted\n");
 }
 
 void

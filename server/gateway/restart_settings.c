@@ -36,7 +36,7 @@ same_listeners(const kw_model *a, const kw_model *b)
 static bool
 same_embedded(const kw_model_embedded *a, const kw_model_embedded *b)
 {
-    return same_text(a->path, b->path) && a->cache_bytes == b->cache_bytes && a->readers == b->readers &&
+    return same_text(a->path, b->path) && a->cache_bytes == b->cache_bytes &&
            same_text(a->backup_folder, b->backup_folder);
 }
 
@@ -44,10 +44,7 @@ static bool
 same_hbase(const kw_model_hbase *a, const kw_model_hbase *b)
 {
     bool same = a->servers_count == b->servers_count && a->framed == b->framed && a->compact == b->compact &&
-                same_tls(&a->tls, &b->tls) && a->channels == b->channels && a->pipeline == b->pipeline &&
-                a->connect_timeout_ms == b->connect_timeout_ms && a->ping_ms == b->ping_ms &&
-                a->rest_ms == b->rest_ms && a->batch_bytes == b->batch_bytes &&
-                a->retry_percent == b->retry_percent && a->clock_width_ms == b->clock_width_ms &&
+                same_tls(&a->tls, &b->tls) && a->channels == b->channels &&
                 a->max_clock_skew_ms == b->max_clock_skew_ms && a->client_pause_ms == b->client_pause_ms &&
                 a->late_ms == b->late_ms;
     for (size_t i = 0; same && i < a->servers_count; i++)
@@ -82,10 +79,8 @@ report(bool same, const char *setting)
 static bool
 same_sequences(const kw_model_sequences *a, const kw_model_sequences *b)
 {
-    return a->redis == b->redis && same_text(a->table, b->table) && same_text(a->redis_host, b->redis_host) &&
-           a->redis_port == b->redis_port && same_text(a->redis_password, b->redis_password) &&
-           a->redis_database == b->redis_database && same_text(a->redis_prefix, b->redis_prefix) &&
-           a->keep_ms == b->keep_ms && a->lease_ms == b->lease_ms;
+    return same_text(a->redis_url, b->redis_url) &&
+           same_text(a->redis_password_file, b->redis_password_file) && a->keep_ms == b->keep_ms;
 }
 
 void

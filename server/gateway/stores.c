@@ -12,7 +12,7 @@ static kw_store *
 open_hbase(const kw_model_hbase *settings, kw_error *ret_error)
 {
     kw_store *store = kw_hbase_open(settings, ret_error);
-    kw_order_settings order = {.clock_width_ms = settings->clock_width_ms,
+    kw_order_settings order = {.clock_width_ms = KW_ORDER_CLOCK_WIDTH_MS,
                                .max_clock_skew_ms = settings->max_clock_skew_ms,
                                .late_ms = settings->late_ms,
                                .client_pause_ms = settings->client_pause_ms};

@@ -129,17 +129,9 @@ static bool
 check_counters(const importing *self, kw_error *ret_error)
 {
     const kw_transfer *part = &self->request->transfer;
-    const kw_gateway *gateway = self->request->gateway;
-    kw_refusal refusal;
-    if (part->counters_count == 0)
-        return true;
-    if (part->counters_keep_ms < 0 || part->counters_keep_ms > INT64_C(1000) * 86400 * 3660)
-        return kw_error_set(ret_error, KW_INVALID, "counters_keep_ms is out of range");
-    if (!kw_parse_name(KW_NAME_STORE_TABLE, part->counters_table, &refusal))
-        return kw_error_set(ret_error, KW_INVALID, "counters_table %s", refusal.why);
-    return !g_str_equal(kw_store_table_name(part->counters_table),
-                        kw_store_table_name(kw_gateway_model(gateway)->store.catalog)) ||
-           kw_error_set(ret_error, KW_INVALID, "counters_table is the catalog");
+    bool good = part->counters_keep_ms >= 0 && part->counters_keep_ms <= INT64_C(1000) * 86400 * 3660;
+    return part->counters_count == 0 || good ||
+           kw_error_set(ret_error, KW_INVALID, "counters_keep_ms is out of range");
 }
 
 static kw_import_step
@@ -161,7 +153,8 @@ import(request *self)
                                     .export_id = part->export_id,
                                     .cells = part->cells,
                                     .count = part->cells_count},
-                         .sequences = {.table = part->counters_table, .keep_ms = part->counters_keep_ms}};
+                         .sequences = {.table = kw_gateway_model(self->gateway)->sequences.table,
+                                       .keep_ms = part->counters_keep_ms}};
     if (check_counters(state, &error))
         kw_catalog_import_cells(self->gateway->catalog, &state->import, kw_deadline_in_ms(IMPORT_MS),
                                 on_cells_imported, state);

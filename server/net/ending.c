@@ -71,7 +71,7 @@ exceeded_time_limit(const kw_session *session, uint64_t now_ms, bool stuck)
 {
     const kw_net_limits *limits = &session->worker->limits;
     if (session->state == KW_SESSION_HANDSHAKE)
-        return now_ms - session->message_ms < limits->handshake_ms ? NULL : "the TLS handshake took too long";
+        return now_ms - session->message_ms < limits->frame_ms ? NULL : "the TLS handshake took too long";
     if (stuck && now_ms - session->peer_read_ms >= limits->frame_ms)
         return "the peer does not read its replies";
     bool awaited = session->reading || session->paused;

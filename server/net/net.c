@@ -89,9 +89,7 @@ static void
 start_sweep(kw_net_worker *worker)
 {
     const kw_net_limits *limits = &worker->limits;
-    uint64_t least = MIN(limits->frame_ms, limits->handshake_ms);
-    if (limits->idle_ms > 0)
-        least = MIN(least, limits->idle_ms);
+    uint64_t least = limits->idle_ms > 0 ? MIN(limits->frame_ms, limits->idle_ms) : limits->frame_ms;
     uint64_t every = worker->draining ? SWEEP_MS_LEAST : CLAMP(least / 4, SWEEP_MS_LEAST, SWEEP_MS_MOST);
     uv_timer_start(&worker->sweep, on_sweep, every, every);
 }

@@ -25,11 +25,10 @@ typedef struct kw_net_limits {
     size_t peer_connections; /* of one peer (net/peers.h) */
     size_t frame_bytes;      /* of one message; reading pauses while a connection has more in flight */
     uint32_t in_flight;      /* messages per connection; at this number reading pauses */
-    /* The time within which a message must arrive, from its first to its last byte. Also the time within
-     * which a peer must read at least one byte of a pending reply. */
+    /* The time within which a message must arrive, from its first to its last byte, and for a TLS handshake.
+     * Also the time within which a peer must read at least one byte of a pending reply. */
     uint64_t frame_ms;
     uint64_t idle_ms; /* of a connection without calls or partial messages; 0: no limit */
-    uint64_t handshake_ms;
 } kw_net_limits;
 
 typedef struct kw_net_handler {

@@ -264,17 +264,6 @@ kw_plan_make_within(const kw_record_query *query, kw_effort *effort, kw_arena *a
     return effort->over ? kw_normalized_query_fail(normalized, ret_error) : good;
 }
 
-size_t
-kw_plan_range_limit(const kw_table *table, const kw_model_limits *limits)
-{
-    uint64_t buckets = 0, lists;
-    for (size_t i = 0; i < table->placements_count; i++)
-        buckets = MAX(buckets, kw_layout_buckets(table->placements[i].layout));
-    if (__builtin_add_overflow((uint64_t)limits->list_values, buckets, &lists))
-        lists = UINT64_MAX;
-    return (size_t)MIN(lists, (uint64_t)limits->ranges);
-}
-
 bool
 kw_plan_make(const kw_record_query *query, kw_arena *arena, const kw_plan **ret_plan, kw_error *ret_error)
 {

@@ -65,7 +65,7 @@ typedef struct kw_record_query {
     kw_order order;     /* by the first unbound field of the path's rule */
     bool full_scan;     /* allows reading the whole table */
     uint64_t limit;     /* 0: no limit */
-    size_t range_limit; /* maximum number of ranges (kw_plan_range_limit), if their keys are not long
+    size_t range_limit; /* maximum number of ranges (limits.ranges), if their keys are not long
                            (KW_PLAN_KEY_BYTES); 0: no limit and no windows */
     kw_window
         window; /* for kw_plan_make: the part of the interval that must still be read (kw_plan.rest, or a
@@ -150,10 +150,6 @@ bool kw_plan_make(const kw_record_query *query, kw_arena *arena, const kw_plan *
 /* Like kw_plan_make, limited by the memory and time of an effort, whose error it returns. NULL: no limit. */
 bool kw_plan_make_within(const kw_record_query *query, kw_effort *effort, kw_arena *arena,
                          const kw_plan **ret_plan, kw_error *ret_error);
-
-/* The range_limit of a table's queries: limits.ranges, but at most the ranges that lists of values can
- * produce, and the buckets. */
-size_t kw_plan_range_limit(const kw_table *table, const kw_model_limits *limits);
 
 /* True if the row keys of every placement in the plan hold the field. Then the ranges ensure the conditions
  * on it, and no cell needs to be checked. */

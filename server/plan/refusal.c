@@ -152,8 +152,8 @@ refuse(const kw_path_analysis *analysis, const kw_normalized_query *normalized, 
     char text[KW_LIMIT_REASON_MAX];
     return kw_error_set(ret_error, KW_LIMIT,
                         "table %s: the query needs up to %" G_GUINT64_FORMAT
-                        " ranges or point reads of path %s%s%s; at most %zu are allowed%s (limits.ranges, "
-                        "limits.list_values); query fewer values at once",
+                        " ranges or point reads of path %s%s%s; at most %zu are allowed%s (limits.ranges); "
+                        "query fewer values at once",
                         normalized->table->name, ranges, analysis->path->name, *each ? " for each " : "",
                         each, limit, kw_normalized_query_limit_reason(normalized, text));
 }

@@ -41,7 +41,9 @@ struct kw_sequence_backend {
 
 kw_sequence_backend *kw_sequence_backend_open_store(const kw_model_sequences *settings,
                                                     kw_store_handle *handle);
-kw_sequence_backend *kw_sequence_backend_open_redis(const kw_model_sequences *settings, kw_loop *loop);
+/* Borrows the password, which can be "". */
+kw_sequence_backend *kw_sequence_backend_open_redis(const kw_model_sequences *settings, const char *password,
+                                                    kw_loop *loop);
 
 static inline void
 kw_sequence_backend_add(kw_sequence_backend *self, const kw_addition *addition, kw_counted done, void *user)

@@ -47,7 +47,9 @@ typedef struct addition_call {
 typedef struct redis_counters {
     kw_sequence_backend base;
     kw_model_sequences settings; /* texts belong to the model, which outlives this object */
-    char address[300];           /* for the log */
+    const char *password;
+    char *prefix;      /* of the keys of the counters */
+    char address[300]; /* for the log */
     kw_log_limit logged;
     kw_loop *loop;
     redis_state state;
@@ -168,7 +170,7 @@ on_reply(redisAsyncContext *context, void *reply, void *user)
 static void
 send_addition(redis_counters *self, addition_call *what)
 {
-    const char *prefix = self->settings.redis_prefix;
+    const char *prefix = self->prefix;
     if (redisAsyncCommand(self->context, on_reply, what, "INCRBY %s%b %lld", prefix, what->name.data,
                           what->name.size, (long long)what->amount) != REDIS_OK)
         return; /* the connection is closing; the disconnect callback fails unsent requests */
@@ -293,8 +295,10 @@ connect_to_address(redis_counters *self)
     context->data = self;
     redisAsyncSetConnectCallback(context, on_connect);
     redisAsyncSetDisconnectCallback(context, on_disconnect);
-    if (*self->settings.redis_password)
-        redisAsyncCommand(context, NULL, NULL, "AUTH %s", self->settings.redis_password);
+    if (*self->settings.redis_user)
+        redisAsyncCommand(context, NULL, NULL, "AUTH %s %s", self->settings.redis_user, self->password);
+    else if (*self->password)
+        redisAsyncCommand(context, NULL, NULL, "AUTH %s", self->password);
     redisAsyncCommand(context, on_selected, self, "SELECT %lld", (long long)self->settings.redis_database);
     watch(self);
 }
@@ -461,16 +465,29 @@ redis_free(kw_sequence_backend *base)
     redis_counters *self = (redis_counters *)base;
     g_assert(!self->all && !self->context);
     kw_timer_free(self->timer);
+    g_free(self->prefix);
     g_free(self);
 }
 
+/* "keyway:" for the table keyway_sequences, so that installations can share a Redis as they share an HBase.
+ */
+static char *
+prefix_of(const char *table)
+{
+    static const char end[] = "_sequences";
+    g_assert(g_str_has_suffix(table, end));
+    return g_strdup_printf("%.*s:", (int)(strlen(table) - strlen(end)), table);
+}
+
 kw_sequence_backend *
-kw_sequence_backend_open_redis(const kw_model_sequences *settings, kw_loop *loop)
+kw_sequence_backend_open_redis(const kw_model_sequences *settings, const char *password, kw_loop *loop)
 {
     static const kw_sequence_backend_class class = {redis_add, redis_close, redis_free};
     redis_counters *self = g_new0(redis_counters, 1);
     self->base.class = &class;
     self->settings = *settings;
+    self->password = password;
+    self->prefix = prefix_of(settings->table);
     self->loop = loop;
     self->timer = kw_timer_new(loop, on_timer, self);
     snprintf(self->address, sizeof self->address, "%.250s:%u", settings->redis_host, settings->redis_port);

@@ -14,8 +14,8 @@ typedef struct kw_number_range {
     uint64_t length; /* how many numbers there are */
     bool wrap;
     uint64_t block;       /* numbers allocated at once */
-    bool ahead;           /* blocks are fetched before they are needed */
-    uint64_t prefetch_at; /* ... when this many numbers are left */
+    uint64_t prefetch_at; /* the next block is fetched when this many numbers are left: half a block, so that
+                             it arrives before the other half is used, even from a slow store */
 } kw_number_range;
 
 /* Places next..end - 1. */

@@ -201,12 +201,13 @@ generate_value(kw_fill_call *call, const kw_field *field, kw_value *ret_value, k
     g_assert_not_reached();
 }
 
-/* The settings are known as soon as a policy is in service. */
+/* The settings and the password for Redis are known as soon as a policy is in service. */
 static void
 open_counters(kw_generator *self)
 {
     const kw_model_sequences *settings = kw_sequences_settings(self->sequences);
-    self->counters = settings->redis ? kw_sequence_backend_open_redis(settings, self->loop)
+    self->counters = settings->redis ? kw_sequence_backend_open_redis(
+                                           settings, kw_sequences_redis_password(self->sequences), self->loop)
                                      : kw_sequence_backend_open_store(settings, self->handle);
     self->slots = kw_slot_cache_new(self, settings);
     self->prefetch = kw_period_prefetch_new(self->loop, self->slots);
@@ -364,8 +365,6 @@ kw_generator_new(kw_sequences *sequences, kw_loop *loop, kw_store_handle *handle
     self->sequences = sequences;
     self->loop = loop;
     self->handle = handle;
-    if (kw_sequences_settings(sequences))
-        open_counters(self);
     self->timer = kw_timer_new(loop, on_timer, self);
     self->watched = KW_DEADLINE_NONE;
     kw_id_source_init(&self->ids);

@@ -46,7 +46,7 @@ static bool
 may_prefetch(const kw_slot *slot)
 {
     return slot->period.per != KW_PERIOD_EVER && slot->period.used && !slot->period.next_requested &&
-           slot->range.ahead && slot->range.length / slot->range.block >= BLOCKS_LEAST;
+           slot->range.length / slot->range.block >= BLOCKS_LEAST;
 }
 
 static void

@@ -5,12 +5,19 @@
 #include "sequence/sequence_internal.h"
 
 #include "base/log.h"
+#include "config/file.h"
 #include "config/shared.h"
 
+#include <string.h>
+
+#define PASSWORD_FILE_MAX 4096
+
 struct kw_sequences {
-    kw_model *model; /* whose settings apply; NULL: not known yet */
-    bool adopts;     /* the settings are those of the first policy in service */
-    bool in_use;     /* a policy is in service: the loops use the settings */
+    kw_model *model;      /* whose settings apply; NULL: not known yet */
+    bool adopts;          /* the settings are those of the first policy in service */
+    bool in_use;          /* a policy is in service: the loops use the settings */
+    char *redis_password; /* NULL: not known yet */
+    int64_t lease_ms;
     kw_loop *loop;
     kw_store_handle *handle;
     kw_worker *workers[2]; /* by partitioned; NULL until one is needed */
@@ -25,6 +32,18 @@ kw_sequences_settings(const kw_sequences *self)
     return self->model ? &self->model->sequences : NULL;
 }
 
+const char *
+kw_sequences_redis_password(const kw_sequences *self)
+{
+    return self->redis_password;
+}
+
+void
+kw_sequences_set_lease(kw_sequences *self, int64_t lease_ms)
+{
+    self->lease_ms = lease_ms;
+}
+
 kw_worker *
 kw_sequences_worker(kw_sequences *self, bool partitioned)
 {
@@ -35,8 +54,11 @@ kw_sequences *
 kw_sequences_new(kw_model *model, kw_loop *loop, kw_store_handle *handle)
 {
     kw_sequences *self = g_new0(kw_sequences, 1);
-    *self = (kw_sequences){
-        .model = model ? kw_model_ref(model) : NULL, .adopts = !model, .loop = loop, .handle = handle};
+    *self = (kw_sequences){.model = model ? kw_model_ref(model) : NULL,
+                           .adopts = !model,
+                           .loop = loop,
+                           .handle = handle,
+                           .lease_ms = KW_WORKER_LEASE_MS};
     return self;
 }
 
@@ -48,6 +70,7 @@ kw_sequences_free(kw_sequences *self)
     for (size_t i = 0; i < G_N_ELEMENTS(self->workers); i++)
         kw_worker_free(self->workers[i]);
     kw_model_unref(self->model);
+    g_free(self->redis_password);
     g_free(self);
 }
 
@@ -111,7 +134,7 @@ lease_workers(preparing *what)
         const kw_model_sequences *settings = &self->model->sequences;
         what->forms[i] = false;
         if (!self->workers[i])
-            self->workers[i] = kw_worker_new(settings->table, kw_snowflake_form_of(i), settings->lease_ms,
+            self->workers[i] = kw_worker_new(settings->table, kw_snowflake_form_of(i), self->lease_ms,
                                              self->loop, self->handle);
         kw_worker_start(self->workers[i], worker_started, what);
         return;
@@ -181,7 +204,7 @@ check_family(const preparing *what, const kw_table_facts *facts, kw_retention ke
     }
     return kw_error_set(ret_error, KW_REFUSED,
                         "table of sequences %s: has no family %s, so it is not a table of sequences; set "
-                        "sequences.table to another name",
+                        "store.catalog to another name",
                         settings->table, kw_retention_family(keeping));
 }
 
@@ -223,6 +246,52 @@ adopt_settings(kw_sequences *self, kw_model *model, kw_error *ret_error)
     return true;
 }
 
+static void
+warn_if_readable(const char *file)
+{
+    char permissions[KW_FILE_PERMISSIONS_SIZE];
+    if (!kw_file_permits(file, 0077, permissions))
+        return;
+    g_autofree char *hint = g_strdup_printf("chmod 600 %s", file);
+    kw_log(KW_LOG_WARN, "sequence", "other users can read the password for Redis", KW_LOG_FACT("file", file),
+           KW_LOG_FACT("permissions", permissions), KW_LOG_FACT("hint", hint));
+}
+
+/* The password is the first line of the file. */
+static char *
+read_password(const char *file, kw_error *ret_error)
+{
+    char why[KW_FILE_WHY_MAX];
+    size_t size;
+    char *text = kw_file_read(file, PASSWORD_FILE_MAX, &size, why);
+    if (!text) {
+        kw_error_set(ret_error, KW_INVALID, "sequences.redis_password_file: %s: %s", file, why);
+        return NULL;
+    }
+    text[strcspn(text, "\r\n")] = '\0';
+    if (*text) {
+        warn_if_readable(file);
+        return text;
+    }
+    g_free(text);
+    kw_error_set(ret_error, KW_INVALID, "sequences.redis_password_file: %s: the first line is empty", file);
+    return NULL;
+}
+
+/* Later files need a restart, as other changes of these settings. */
+static bool
+know_password(kw_sequences *self, kw_error *ret_error)
+{
+    const kw_model_sequences *settings = &self->model->sequences;
+    if (self->in_use)
+        return true;
+    g_clear_pointer(&self->redis_password, g_free);
+    self->redis_password = settings->redis && *settings->redis_password_file
+                               ? read_password(settings->redis_password_file, ret_error)
+                               : g_strdup(settings->redis_password);
+    return self->redis_password != NULL;
+}
+
 void
 kw_sequences_begin_use(kw_sequences *self)
 {
@@ -234,7 +303,7 @@ kw_sequences_prepare(kw_sequences *self, const kw_policy *policy, kw_deadline de
                      void (*done)(void *user, const kw_error *error), void *user)
 {
     kw_error refused;
-    if (!adopt_settings(self, kw_policy_model(policy), &refused)) {
+    if (!adopt_settings(self, kw_policy_model(policy), &refused) || !know_password(self, &refused)) {
         done(user, &refused);
         return;
     }

@@ -17,6 +17,10 @@
 /* The worker of snowflakes of this form; NULL if none was prepared. */
 kw_worker *kw_sequences_worker(kw_sequences *self, bool partitioned);
 const kw_model_sequences *kw_sequences_settings(const kw_sequences *self);
+/* "": Redis needs none. */
+const char *kw_sequences_redis_password(const kw_sequences *self);
+/* For tests; call it before the first kw_sequences_prepare. */
+void kw_sequences_set_lease(kw_sequences *self, int64_t lease_ms);
 
 /* The table of sequences, with these families (KW_RETENTIONS). Borrows the settings and the families. */
 kw_table_spec kw_sequence_table_spec(const kw_model_sequences *settings, kw_family_spec *families,

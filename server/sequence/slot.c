@@ -58,7 +58,7 @@ left(const kw_slot *slot)
 static void
 fetch_ahead(kw_slot *slot)
 {
-    if (slot->range.ahead && left(slot) <= slot->range.prefetch_at)
+    if (left(slot) <= slot->range.prefetch_at)
         fetch(slot);
 }
 

@@ -20,6 +20,11 @@
 typedef struct kw_worker kw_worker;
 
 /* Copies table and form, borrows store handle and loop. */
+/* How long a gateway keeps a worker number without renewing its lease. It renews it after a third of this
+ * time, so two renewals can fail or a pause can last some seconds before snowflakes fail. After a crash,
+ * nobody can use the number for twice this time. */
+#define KW_WORKER_LEASE_MS 10000
+
 kw_worker *kw_worker_new(const char *table, kw_snowflake_form form, int64_t lease_ms, kw_loop *loop,
                          kw_store_handle *handle);
 

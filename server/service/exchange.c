@@ -212,7 +212,8 @@ decode(void *user)
     decoding *self = user;
     kw_exchange *exchange = self->exchange;
     const kw_wire_struct *table = exchange->method->args;
-    kw_wire_limits limits = {.decoded_bytes = (size_t)kw_exchange_model(exchange)->limits.decoded_bytes,
+    kw_wire_limits limits = {.decoded_bytes =
+                                 (size_t)kw_limits_decoded_bytes(&kw_exchange_model(exchange)->limits),
                              .depth = KW_WIRE_DEPTH_DEFAULT};
     void *args = kw_arena_alloc0(exchange->call.arena, table->size);
     exchange->args = args;

@@ -40,10 +40,11 @@ bind_any(const kw_api_Query *query, const kw_model_limits *limits, kw_record_que
         if (count == 0)
             return kw_error_set(ret_error, KW_INVALID, "table %s, field %s: bound_any has no values",
                                 table->name, name);
-        if ((int64_t)count > limits->list_values)
-            return kw_error_set(ret_error, KW_LIMIT,
-                                "table %s, field %s: bound_any has %zu values, at most %zu are allowed",
-                                table->name, name, count, (size_t)limits->list_values);
+        if ((int64_t)count > limits->ranges)
+            return kw_error_set(
+                ret_error, KW_LIMIT,
+                "table %s, field %s: bound_any has %zu values, at most %zu are allowed (limits.ranges)",
+                table->name, name, count, (size_t)limits->ranges);
         kw_value *values = KW_ARENA_ARRAY(arena, kw_value, count);
         for (size_t at = 0; at < count; at++)
             if (!kw_convert_queried(table, field, &query->bound_any.items[i].value.items[at], arena,
@@ -130,7 +131,7 @@ read_sizes(const kw_api_Query *query, const kw_model_limits *limits, kw_scan_req
     if (query->has_page_rows)
         request->page_rows = (uint32_t)MIN(query->page_rows, limits->page_rows);
     if (query->has_page_bytes)
-        request->page_bytes = (uint32_t)MIN(query->page_bytes, limits->page_bytes);
+        request->page_bytes = (uint32_t)MIN(query->page_bytes, kw_limits_page_bytes(limits));
     return true;
 }
 
@@ -143,7 +144,7 @@ kw_scan_request_on_table(const kw_table *table, const kw_model_limits *limits, c
     kw_bound *bounds = KW_ARENA_ARRAY(arena, kw_bound, table->fields_count);
     plan_query->table = table;
     plan_query->bounds = bounds;
-    plan_query->range_limit = kw_plan_range_limit(table, limits);
+    plan_query->range_limit = (size_t)limits->ranges;
     plan_query->full_scan = query->has_full_scan && query->full_scan;
     if (!bind_one(query, plan_query, bounds, arena, ret_error) ||
         !bind_any(query, limits, plan_query, bounds, arena, ret_error) ||

@@ -10,7 +10,7 @@ kw_page_limits
 kw_page_limits_of(const kw_call *call, const kw_scan_request *request)
 {
     const kw_model_limits *limits = &kw_policy_model(call->policy)->limits;
-    uint64_t rows = (uint64_t)limits->page_rows, bytes = (uint64_t)limits->page_bytes;
+    uint64_t rows = (uint64_t)limits->page_rows, bytes = (uint64_t)kw_limits_page_bytes(limits);
     if (request->page_rows)
         rows = MIN(rows, request->page_rows);
     if (request->page_bytes)
@@ -60,7 +60,7 @@ kw_page_plan_within(const kw_call *call, const kw_scan_request *request, kw_effo
     kw_error shortage;
     *query = request->query;
     query->limit = request->limit;
-    query->range_limit = kw_plan_range_limit(query->table, &kw_policy_model(call->policy)->limits);
+    query->range_limit = (size_t)kw_policy_model(call->policy)->limits.ranges;
     planning what = {query, effort, arena, ret_plan, ret_error, false};
     if (!kw_guard_run(arena, make_plan, &what, &shortage))
         return refuse_plan(query, &shortage, ret_error);

@@ -224,24 +224,24 @@ scan_new(const kw_call *call, const kw_scan_request *request)
 static void
 gather_rows(kw_scan *self, const kw_position *position)
 {
-    kw_gather_spec spec = {.plan = self->plan,
-                           .position = *position,
-                           .columns = self->push.columns,
-                           .columns_count = self->push.columns_count,
-                           .filter = self->push.filter,
-                           .prepared = self->push.prepared,
-                           .filters_cells_only = self->push.filters_cells_only,
-                           .by_patterns = self->push.by_patterns,
-                           .buffer_bytes =
-                               (size_t)kw_policy_model(self->call.policy)->limits.scan_buffer_bytes,
-                           .limit = self->request.limit ? self->request.limit - self->records->len : 0,
-                           .more_pages = self->spans_pages,
-                           .row_bytes = max_row_bytes(self),
-                           .account = self->call.account,
-                           .call = self->call.number,
-                           .accept = accept_row,
-                           .accept_copies = true,
-                           .accept_user = self};
+    kw_gather_spec spec = {
+        .plan = self->plan,
+        .position = *position,
+        .columns = self->push.columns,
+        .columns_count = self->push.columns_count,
+        .filter = self->push.filter,
+        .prepared = self->push.prepared,
+        .filters_cells_only = self->push.filters_cells_only,
+        .by_patterns = self->push.by_patterns,
+        .buffer_bytes = (size_t)kw_limits_scan_buffer_bytes(&kw_policy_model(self->call.policy)->limits),
+        .limit = self->request.limit ? self->request.limit - self->records->len : 0,
+        .more_pages = self->spans_pages,
+        .row_bytes = max_row_bytes(self),
+        .account = self->call.account,
+        .call = self->call.number,
+        .accept = accept_row,
+        .accept_copies = true,
+        .accept_user = self};
     self->gather = kw_gather_new(self->call.handle, &spec);
 }
 

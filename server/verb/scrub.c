@@ -358,7 +358,7 @@ fetched(void *user, kw_rows *rows, const kw_error *error)
 static size_t
 slice_bytes(const scrub *self)
 {
-    return (size_t)MIN(kw_policy_model(self->call->policy)->limits.page_bytes, SLICE_BYTES_MAX);
+    return (size_t)MIN(kw_limits_page_bytes(&kw_policy_model(self->call->policy)->limits), SLICE_BYTES_MAX);
 }
 
 static void

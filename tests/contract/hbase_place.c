@@ -1,4 +1,5 @@
 #include "contract/hbase_place.h"
+#include "support/patient_hbase.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -62,16 +63,6 @@ kw_hbase_place_open(const kw_hbase_place *place)
     kw_model_hbase settings = {.servers = &server,
                                .servers_count = 1,
                                .tls = {.certificate = "", .key = "", .ca = "", .server_name = ""},
-                               .channels = 2,
-                               .pipeline = 1,
-                               .connect_timeout_ms = 30000, /* a busy HBase can be silent for seconds */
-                               .ping_ms = 20000,
-                               .rest_ms = 1000,
-                               .batch_bytes = 1 << 20,
-                               .retry_percent = 20};
-    kw_error error;
-    kw_store *store = kw_hbase_open(&settings, &error);
-    if (!store)
-        g_error("%s", error.text);
-    return store;
+                               .channels = 2};
+    return patient_hbase_open(&settings);
 }

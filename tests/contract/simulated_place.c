@@ -1,6 +1,7 @@
 #include "contract/simulated_place.h"
 
 #include "histories/sim/server.h"
+#include "support/patient_hbase.h"
 
 #include <arpa/inet.h>
 #include <unistd.h>
@@ -35,21 +36,10 @@ kw_simulated_place_open(void)
 {
     static kw_model_hbase settings = {.tls = {.certificate = "", .key = "", .ca = "", .server_name = ""},
                                       .channels = 2,
-                                      .pipeline = 1,
-                                      .connect_timeout_ms = 30000,
-                                      .ping_ms = 20000,
-                                      .rest_ms = 1000,
-                                      .batch_bytes = 1 << 20,
-                                      .retry_percent = 20,
                                       .client_pause_ms = 100,
-                                      .clock_width_ms = 1000,
                                       .max_clock_skew_ms = 20,
                                       .late_ms = 60000};
-    kw_error error;
     if (!settings.servers)
         kw_simulated_place_start(&settings);
-    kw_store *store = kw_hbase_open(&settings, &error);
-    if (!store)
-        g_error("%s", error.text);
-    return store;
+    return patient_hbase_open(&settings);
 }

@@ -10,7 +10,7 @@ static char *folder;
 static kw_store *
 open_store(void)
 {
-    kw_model_embedded settings = {.path = folder, .cache_bytes = 8 << 20, .readers = 2};
+    kw_model_embedded settings = {.path = folder, .cache_bytes = 8 << 20};
     kw_error error;
     kw_store *store = kw_embedded_open(&settings, &error);
     if (!store)

@@ -7,6 +7,7 @@
  */
 #include "contract/contract.h"
 #include "contract/hbase_place.h"
+#include "support/patient_hbase.h"
 #include "support/seeded.h"
 
 #include <stdio.h>
@@ -18,22 +19,12 @@ static kw_model_server server;
 static kw_model_hbase settings = {.servers = &server,
                                   .servers_count = 1,
                                   .tls = {.certificate = "", .key = "", .ca = "", .server_name = ""},
-                                  .channels = 4,
-                                  .pipeline = 1,
-                                  .connect_timeout_ms = 30000, /* a busy HBase can be silent for seconds */
-                                  .ping_ms = 20000,
-                                  .rest_ms = 1000,
-                                  .batch_bytes = 1 << 20,
-                                  .retry_percent = 20};
+                                  .channels = 4};
 
 static kw_store *
 open_store(void)
 {
-    kw_error error;
-    kw_store *store = kw_hbase_open(&settings, &error);
-    if (!store)
-        g_error("%s", error.text);
-    return store;
+    return patient_hbase_open(&settings);
 }
 
 /* Removes our own options from the arguments. */

@@ -28,7 +28,7 @@ typedef struct pair {
 static kw_store *
 open_embedded(const char *folder)
 {
-    kw_model_embedded settings = {.path = folder, .cache_bytes = 8 << 20, .readers = 2};
+    kw_model_embedded settings = {.path = folder, .cache_bytes = 8 << 20};
     kw_error error;
     kw_store *store = kw_embedded_open(&settings, &error);
     if (!store)

@@ -10,6 +10,7 @@
 #include "contract/hbase_place.h"
 #include "contract/simulated_place.h"
 #include "store/order/order.h"
+#include "support/patient_hbase.h"
 #include "support/seeded.h"
 
 #include <stdio.h>
@@ -22,14 +23,7 @@ static kw_model_hbase settings = {.servers = &server,
                                   .servers_count = 1,
                                   .tls = {.certificate = "", .key = "", .ca = "", .server_name = ""},
                                   .channels = 4,
-                                  .pipeline = 1,
-                                  .connect_timeout_ms = 30000, /* a busy HBase can be silent for seconds */
-                                  .ping_ms = 20000,
-                                  .rest_ms = 1000,
-                                  .batch_bytes = 1 << 20,
-                                  .retry_percent = 20,
                                   .client_pause_ms = 100,
-                                  .clock_width_ms = 1000,
                                   .max_clock_skew_ms = 20,
                                   .late_ms = 60000};
 
@@ -38,11 +32,7 @@ open_store(void)
 {
     static const kw_order_settings order = {
         .clock_width_ms = 1000, .max_clock_skew_ms = 20, .late_ms = 60000, .client_pause_ms = 100};
-    kw_error error;
-    kw_store *store = kw_hbase_open(&settings, &error);
-    if (!store)
-        g_error("%s", error.text);
-    return kw_order_store_new(store, &order);
+    return kw_order_store_new(patient_hbase_open(&settings), &order);
 }
 
 static bool

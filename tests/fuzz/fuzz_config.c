@@ -72,8 +72,7 @@ check_model(const kw_model *model)
     g_autofree char *text = kw_model_text_without_secrets(model);
     for (size_t i = 0; i < model->cursor.keys_count; i++)
         g_assert(strlen(model->cursor.keys[i]) >= 16);
-    const char *password = model->sequences.redis_password;
-    bool secrets = model->cursor.keys_count || (password && *password);
+    bool secrets = model->cursor.keys_count || *model->sequences.redis_password;
     g_assert(secrets ? strstr(text, "(secret)") != NULL : strcmp(text, model->text) == 0);
 }
 

@@ -100,7 +100,7 @@ tables:
   made:
     fields:
       id: {type: string, max_bytes: 40}
-      number: {type: int, generate: {kind: sequence, block: 50}}
+      number: {type: int, generate: sequence}
     key: [{field: id}]
 """
 
@@ -264,7 +264,7 @@ class Sim(Place):
     def store(self):
         servers = ", ".join(f"\"127.0.0.1:{port}\"" for port in self.servers)
         return (f"  kind: hbase\n  servers: [{servers}]\n  transport: framed\n  protocol: compact\n"
-                "  create_missing: true\n  rest: 200ms\n  connect_timeout: 1s\n")
+                "  create_missing: true\n")
 
     def send(self, command):
         self.process.stdin.write(command + "\n")
@@ -351,7 +351,7 @@ class HBase(Place):
     def store(self):
         servers = ", ".join(f"\"{server}\"" for server in self.servers)
         return (f"  kind: hbase\n  servers: [{servers}]\n  transport: framed\n  protocol: compact\n"
-                f"  create_missing: true\n  rest: 200ms\n  catalog: catalog_{self.suffix}\n")
+                f"  create_missing: true\n  catalog: catalog_{self.suffix}\n")
 
 
 # --- faults -------------------------------------------------------------------------------------------------------------

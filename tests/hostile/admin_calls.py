@@ -77,7 +77,7 @@ class Memory(unittest.TestCase):
     def test_queries_with_a_million_ranges(self):
         """Each range has space for all fields that the rule reads: 2 GB."""
         names = [f"f{i}" for i in range(60)]
-        text = ("limits: {{list_values: 1000000, ranges: 1000000}}\ntables:\n  t0:\n    fields: {{" + ", ".join(f"{name}: int" for name in names)
+        text = ("limits: {{ranges: 1000000}}\ntables:\n  t0:\n    fields: {{" + ", ".join(f"{name}: int" for name in names)
                 + "}}\n    key:\n" + "".join(f"      - field: {name}\n" for name in ("f0", "f1", *reversed(names[2:17]))))
         many = [record(x=i)["x"] for i in range(1000)]
         query = Query(table="t0", bound_any={"f0": many, "f1": many}, full_scan=True)
@@ -105,7 +105,7 @@ class Rings(unittest.TestCase):
 
 def endless():
     """The arguments of an advise call that takes a minute on the fastest core."""
-    text = ("limits: {list_values: 1000000, ranges: 1000000}\ntables:\n  t0:\n    fields: {id: string, ts: {type: timestamp, unit: ms}}\n"
+    text = ("limits: {ranges: 1000000}\ntables:\n  t0:\n    fields: {id: string, ts: {type: timestamp, unit: ms}}\n"
             "    key:\n      - salt: {of: [id], buckets: 65536}\n      - field: ts\n      - field: id\n")
     sample = [record(id=f"r{i}", ts=i) for i in range(100)]
     queries = [NamedQuery(name=str(i), query=Query(table="t0", bound=record(ts=i), full_scan=True)) for i in range(200)]

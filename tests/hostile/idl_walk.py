@@ -35,9 +35,9 @@ POSITIONS = 4  # of the arguments of a method, of which an ordinary run chooses
 PATIENCE_S = 30  # within which a call must be answered; its deadline is 5 s
 PROBE_S = 2  # within which a small get must be answered beside one case
 
-LIMITS = {64: {"memory": "64MiB", "frame": "8MiB", "decoded": "16MiB", "scan_buffer": "4MiB", "cache": "8MiB"},
-          256: {"memory": "256MiB", "frame": "16MiB", "decoded": "64MiB", "scan_buffer": "8MiB", "cache": "64MiB"},
-          1024: {"memory": "1GiB", "frame": "32MiB", "decoded": "128MiB", "scan_buffer": "16MiB", "cache": "64MiB"}}
+LIMITS = {64: {"memory": "64MiB", "frame": "8MiB", "cache": "8MiB"},
+          256: {"memory": "256MiB", "frame": "16MiB", "cache": "64MiB"},
+          1024: {"memory": "1GiB", "frame": "32MiB", "cache": "64MiB"}}
 
 
 class Case:

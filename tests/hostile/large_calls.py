@@ -41,7 +41,7 @@ tables:
 
 # limits.memory in MiB, the policy's limits, the cache. hostile.idl_walk tries 1 GiB, too.
 SIZES = (
-    (64, "memory: 64MiB, frame: 4MiB, decoded: 16MiB, scan_buffer: 4MiB, page_bytes: 2MiB", "16MiB"),
+    (64, "memory: 64MiB, frame: 4MiB", "16MiB"),
     (256, "memory: 256MiB", "64MiB"),
 )
 ATTACK_S = 4

@@ -20,7 +20,7 @@ import traceback
 
 from idl_calls import Calls, decode
 from keyway_gateway import Gateway, Ready, free_ports, receive_frame, record, wait_until
-from keyway_hbase import WIDE_CLOCK, Patient
+from keyway_hbase import Patient
 from keyway_thrift.ttypes import (ApplyOptions, Candidate, CatalogPart, ChangeAction, CompareOp, Condition, FamilyOptions, ImportStep, NamedQuery,
                                   Options, Outcome, Query, ScrubOptions, SplitOptions, VerifyOptions)
 
@@ -164,8 +164,8 @@ class Rounds(threading.Thread):
             store = f"{{{{kind: embedded, path: {{folder}}/data, backup_folder: {{folder}}, catalog: {catalog}}}}}"
         else:
             servers = ", ".join(f"'127.0.0.1:{port}'" for port in self.ports)
-            store = (f"{{{{kind: hbase, servers: [{servers}], transport: framed, protocol: compact, create_missing: true, rest: 200ms, "
-                     f"connect_timeout: 1s, catalog: {catalog}, late: 1min, {WIDE_CLOCK}}}}}")
+            store = (f"{{{{kind: hbase, servers: [{servers}], transport: framed, protocol: compact, create_missing: true, "
+                     f"catalog: {catalog}, late: 1min}}}}")
         settings = SETTINGS.replace("STORE", store).replace("DRAIN", drain)
         if text:
             return settings + text.replace("NAME", self.name).replace("{", "{{").replace("}", "}}")

@@ -30,7 +30,7 @@ tables:
 """
 SLOWER = 10 if is_sanitized() else 1
 CELLS = 100000  # limits.cells
-RECORDS = 10000  # limits.batch_records, limits.list_values, limits.ranges and the columns of one call
+RECORDS = 10000  # limits.batch_records, limits.ranges and the columns of one call
 
 
 class LargestCalls(unittest.TestCase):

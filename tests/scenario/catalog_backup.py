@@ -21,7 +21,7 @@ class Backup(ComingBackCase):
 
     def with_sequence(self, *arguments):
         """The tables, and one whose records get numbers of a sequence."""
-        return (f"sequences: {{table: {self.name}_numbers}}\n" + self.tables(*arguments) +
+        return (self.tables(*arguments) +
                 f"  bills:\n    store_table: {self.name}_bills\n    fields: {{id: string, n: {{type: int, generate: sequence}}}}\n"
                 "    key: [{field: id}]\n")
 
@@ -228,13 +228,8 @@ class Backup(ComingBackCase):
             self.refuse(gateway, Code.INVALID, "row ", step=ImportStep.ADD, cells=[SavedCell(row=row, column=column, value=value)])
         self.lose_catalog(gateway)
         call(gateway, "importCatalog", CatalogPart(export_id=ID, step=ImportStep.START))
-        for counter, table, part in ((SavedCell(row=b"c", column=b"x", value=b"1"), f"{self.name}_numbers", "writes no such counter"),
-                                     (SavedCell(row=b"c", column=b"n", value=b"-1"), f"{self.name}_numbers", "writes no such counter"),
-                                     (SavedCell(row=b"c", column=b"n", value=b"1"), f"{self.name}_new_catalog", "is the catalog"),
-                                     (SavedCell(row=b"c", column=b"n", value=b"1"), "a b", "counters_table")):
-            self.refuse(gateway, Code.INVALID, part, step=ImportStep.ADD, counters=[counter], counters_table=table, counters_keep_ms=1000)
-        self.refuse(gateway, Code.REFUSED, "it has other families than a table of sequences", step=ImportStep.ADD,
-                    counters=[SavedCell(row=b"c", column=b"n", value=b"1")], counters_table=self.name, counters_keep_ms=1000)
+        for counter in (SavedCell(row=b"c", column=b"x", value=b"1"), SavedCell(row=b"c", column=b"n", value=b"-1")):
+            self.refuse(gateway, Code.INVALID, "writes no such counter", step=ImportStep.ADD, counters=[counter], counters_keep_ms=1000)
         with self.assertRaises(KeywayError) as caught:
             call(gateway, "exportCatalog", b"x")
         self.assertEqual(caught.exception.code, Code.INVALID)
@@ -247,9 +242,8 @@ class Backup(ComingBackCase):
         self.save(gateway)
         lines = self.lines()
         self.assertEqual(len([line for line in lines if line.startswith("counter\t")]), 1)
-        moved = self.name + "_moved"
-        self.assertIn(f"counters\t{self.name}_numbers\t", lines[1])
-        part = {"export_id": ID, "counters_table": moved, "counters_keep_ms": 172800000}
+        self.assertIn(f"counters\t{self.name}_sequences\t", lines[1])
+        part = {"export_id": ID, "counters_keep_ms": 172800000}
         self.lose_catalog(gateway)
         call(gateway, "importCatalog", CatalogPart(step=ImportStep.START, **part))
         words = [line for line in lines if line.startswith("counter\t")][0].split("\t")
@@ -257,7 +251,7 @@ class Backup(ComingBackCase):
         for _ in range(2):
             call(gateway, "importCatalog", CatalogPart(step=ImportStep.ADD, counters=[counter], **part))
         call(gateway, "importCatalog", CatalogPart(step=ImportStep.FINISH, **part))
-        apply(gateway, text.replace(f"{self.name}_numbers", moved), 0)
+        apply(gateway, text, 0)
         self.assertEqual(first, 1)
         self.assertEqual(self.bill(gateway, "b"), 5001)
 

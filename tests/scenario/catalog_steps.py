@@ -13,7 +13,7 @@ import time
 import unittest
 
 from keyway_gateway import Gateway, Ready, plain, record, wait_until
-from keyway_hbase import PATIENT, WIDE_CLOCK, hbase_servers
+from keyway_hbase import hbase_servers
 from keyway_thrift.ttypes import Code, ForgetOptions, KeywayError, Query, Range
 
 STORE = sys.argv.pop(1) if len(sys.argv) > 1 else "embedded"
@@ -49,8 +49,7 @@ def store_text(name):
     if STORE == "embedded":
         return "store: {{kind: embedded, path: {folder}/data}}\n"
     servers = hbase_servers()["KW_HBASE_BUFFERED"]
-    return (f"store:\n  kind: hbase\n  servers: [{servers}]\n  create_missing: true\n  catalog: {name}_catalog\n  {PATIENT}\n  {WIDE_CLOCK}\n"
-            f"sequences: {{{{table: {name}_sequences}}}}\n")
+    return (f"store:\n  kind: hbase\n  servers: [{servers}]\n  create_missing: true\n  catalog: {name}_catalog\n")
 
 
 def policy(name, table=None, *, tables=None, own_id=None):

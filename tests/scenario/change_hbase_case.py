@@ -18,9 +18,6 @@ from keyway_thrift.ttypes import Code, KeywayError
 STORE = sys.argv.pop(1) if len(sys.argv) > 1 else "sim"
 GATEWAYS = int(sys.argv.pop(1)) if len(sys.argv) > 1 else 1
 LATE = f"  late: {2000 if STORE == 'hbase' else 1000}ms\n"  # a real HBase can be slow
-# At its end a change waits until no timestamp can be ahead of HBase's clock, which takes two clock widths. For the real HBase,
-# WIDE_CLOCK sets the width.
-WIDTH = "" if STORE == "hbase" else "  clock_width: 2s\n"
 ROWS = 600
 # Each test runs once on the simulated HBase, and the most different ones on a real one.
 ONE = unittest.skipUnless(GATEWAYS == 1, "needs one gateway")
@@ -100,7 +97,7 @@ class HBaseCase(unittest.TestCase):
 
     def settings(self, number, late=LATE):
         text = (f"listen: 127.0.0.1:0\nadmin: 127.0.0.1:0\nloops: 2\ngateway_id: {self.name}_{number}\n"
-                f"policy: {{source: store}}\n{self.place.store(self.name, late + WIDTH)}")
+                f"policy: {{source: store}}\n{self.place.store(self.name, late)}")
         return text.replace("{", "{{").replace("}", "}}")
 
     def start(self, count=GATEWAYS, order_of_writes="", rows=ROWS, late=LATE):

@@ -129,10 +129,9 @@ class Batch:
         print(f"{time.monotonic() - self.began:6.1f} s  {what}", flush=True)
 
     def settings(self, number):
-        width = "" if self.store == "hbase" else "  clock_width: 2s\n"
         text = (f"listen: 127.0.0.1:0\nadmin: 127.0.0.1:0\nloops: 2\ngateway_id: {self.run}_{number}\n"
                 f"timeouts: {{call: {CALL_MS[self.store]}ms}}\npolicy: {{source: store}}\n"
-                f"{self.place.store(self.run, f'  late: {LATE_MS}ms' + chr(10) + width)}")
+                f"{self.place.store(self.run, f'  late: {LATE_MS}ms' + chr(10))}")
         return text.replace("{", "{{").replace("}", "}}")
 
     def start(self, stack):

@@ -14,7 +14,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 from keyway_gateway import Ready, plain, record, value  # noqa: E402
-from keyway_hbase import PATIENT, WIDE_CLOCK, hbase_servers  # noqa: E402
+from keyway_hbase import hbase_servers  # noqa: E402
 from keyway_thrift.ttypes import (Code, CompareOp, Condition, KeywayError, Options, Order, Outcome, Query,  # noqa: E402
                                   Range)
 
@@ -47,7 +47,7 @@ def policy_for(store):
         where = "{{kind: embedded, path: {folder}/data}}"
     else:
         servers = hbase_servers()
-        where = (f"{{{{kind: hbase, servers: [{servers['KW_HBASE_FRAMED']}], {PATIENT}, {WIDE_CLOCK}, client_pause: 1min, transport: framed, protocol: compact, "
+        where = (f"{{{{kind: hbase, servers: [{servers['KW_HBASE_FRAMED']}], client_pause: 1min, transport: framed, protocol: compact, "
                  f"create_missing: true, catalog: {name}_catalog}}}}")
     return POLICY.replace("STORE", where).replace("NAME", name)
 

@@ -48,8 +48,6 @@ class ComingBackCase(unittest.TestCase):
     def setUp(self):
         self.name = f"back_{os.getpid()}_{time.time_ns()}"
         self.late = "" if STORE == "embedded" else f"  late: {2000 if STORE == 'hbase' else 1000}ms\n"
-        if STORE == "sim":
-            self.late += "  clock_width: 2s\n"
 
     # --- texts ------------------------------------------------------------------------------------
 

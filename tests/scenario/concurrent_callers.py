@@ -11,7 +11,7 @@ import sys
 import time
 
 from keyway_gateway import Gateway, is_sanitized, wait_until
-from keyway_hbase import PATIENT, WIDE_CLOCK, hbase_servers
+from keyway_hbase import hbase_servers
 
 UPSTREAM_MOST = 32
 
@@ -42,7 +42,7 @@ def hbase_place():
 
 def policy(store, name, strange):
     if store == "hbase":
-        lines = (f"  kind: hbase\n  servers: [\"{hbase_place()}\"]\n  transport: framed\n  protocol: compact\n  {PATIENT}\n  {WIDE_CLOCK}\n"
+        lines = (f"  kind: hbase\n  servers: [\"{hbase_place()}\"]\n  transport: framed\n  protocol: compact\n"
                  f"  create_missing: true\n  catalog: {name}_catalog")
     else:
         lines = "  kind: embedded\n  path: {folder}/data"

@@ -13,7 +13,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 from keyway_gateway import Ready, plain, record  # noqa: E402
-from keyway_hbase import PATIENT, WIDE_CLOCK, hbase_servers  # noqa: E402
+from keyway_hbase import hbase_servers  # noqa: E402
 from keyway_thrift.ttypes import Code, CompareOp, Condition, KeywayError, Outcome, Query, Value  # noqa: E402
 
 POLICY = """
@@ -59,7 +59,7 @@ def policy_for(store):
     name = f"empty_{os.getpid()}_{int(time.time())}"
     where = "{{kind: embedded, path: {folder}/data}}"
     if store == "hbase":
-        where = (f"{{{{kind: hbase, servers: [{hbase_servers()['KW_HBASE_BUFFERED']}], {PATIENT}, {WIDE_CLOCK}, create_missing: true, "
+        where = (f"{{{{kind: hbase, servers: [{hbase_servers()['KW_HBASE_BUFFERED']}], create_missing: true, "
                  f"catalog: {name}_catalog}}}}")
     return POLICY.replace("STORE", where).replace("NAME", name)
 

@@ -7,7 +7,7 @@ import time
 import unittest
 
 from keyway_gateway import PATIENCE, Ready, record, wait_until
-from keyway_hbase import PATIENT, WIDE_CLOCK, hbase_servers
+from keyway_hbase import hbase_servers
 
 HEAD = """\
 listen: 127.0.0.1:0
@@ -50,7 +50,7 @@ class ForeignCase(unittest.TestCase):
         if self.store == "embedded":
             return f"{{{{kind: embedded, path: {{folder}}/data, catalog: {catalog}}}}}"
         servers = hbase_servers()["KW_HBASE_BUFFERED"]
-        return f"{{{{kind: hbase, servers: [{servers}], create_missing: true, catalog: {self.name}_{catalog}, {PATIENT}, {WIDE_CLOCK}}}}}"
+        return f"{{{{kind: hbase, servers: [{servers}], create_missing: true, catalog: {self.name}_{catalog}}}}}"
 
     def policy(self, tables=TABLE, catalog="catalog"):
         return (HEAD + tables).replace("STORE", self.store_text(catalog)).replace("NAME", self.name).replace("LIMITS", self.limits)

@@ -12,7 +12,7 @@ import time
 import unittest
 
 from keyway_gateway import POLICY, Gateway, free_ports, plain, record, wait_until
-from keyway_hbase import PATIENT, WIDE_CLOCK, hbase_servers
+from keyway_hbase import hbase_servers
 from keyway_thrift.ttypes import Code, KeywayError, Options, Query
 
 
@@ -90,9 +90,6 @@ def policy(proxy, more=""):
   servers: [localhost:{proxy.port}]
   create_missing: true
   catalog: {name}_catalog
-  rest: 100ms
-  {PATIENT}
-  {WIDE_CLOCK}
 {more}"""
     return POLICY.replace("  kind: embedded\n  path: {folder}/data\n", store).replace("tables:\n  events:\n",
                                                                                  f"tables:\n  events:\n    store_table: {name}\n")

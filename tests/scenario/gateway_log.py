@@ -13,7 +13,7 @@ from keyway_thrift.ttypes import Code, KeywayError, Options, Outcome, Query
 
 # A table whose numbers come from a Redis.
 NUMBERED = POLICY.replace("tables:\n", """\
-sequences: {{counters: redis, redis: "127.0.0.1:REDIS"}}
+sequences: {{redis: "redis://127.0.0.1:REDIS"}}
 tables:
   numbered:
     fields: {{id: string, n: {{type: int, generate: {{kind: sequence}}}}}}

@@ -163,7 +163,7 @@ class Tls(unittest.TestCase):
             self.assertEqual(len(alice.nextPage(page.cursor, None).rows), 2)
 
     def test_other_bytes(self):
-        with Gateway(listening() + "timeouts: {{handshake: 3s}}\n") as gateway:
+        with Gateway(listening() + "timeouts: {{frame: 3s}}\n") as gateway:
             with gateway.connect() as plain:
                 plain.sendall(framed(binary_message("tables")))
                 self.assertLess(len(receive_exactly(plain, 1000)), 1000)  # an alert at most

@@ -4,7 +4,7 @@ import os
 import subprocess
 
 from keyway_gateway import PATIENCE, free_ports
-from keyway_hbase import PATIENT, WIDE_CLOCK, hbase_servers
+from keyway_hbase import hbase_servers
 from keyway_hbase_thrift import THBaseService
 from keyway_hbase_thrift.ttypes import TScan
 from thrift.protocol.TBinaryProtocol import TBinaryProtocol
@@ -93,8 +93,7 @@ class Simulated:
 class Real:
     def store(self, name, more=""):
         servers = hbase_servers()["KW_HBASE_BUFFERED"]
-        return (f"store:\n  kind: hbase\n  servers: [{servers}]\n  create_missing: true\n  catalog: {name}_catalog\n"
-                f"  {PATIENT}\n  {WIDE_CLOCK}\n{more}")
+        return (f"store:\n  kind: hbase\n  servers: [{servers}]\n  create_missing: true\n  catalog: {name}_catalog\n{more}")
 
     def rows(self, *tables):
         with self.client() as client:

@@ -18,7 +18,7 @@ from thrift.transport.TTransport import TTransportException
 STRING, STRUCT, MAP, LIST, I32 = 11, 12, 13, 15, 8
 UNKNOWN_METHOD, INVALID_MESSAGE_TYPE, PROTOCOL_ERROR = 1, 2, 7
 GATEWAY = None
-LIMITS = "limits: {{frame: 16MiB, decoded: 64MiB}}\n"
+LIMITS = "limits: {{frame: 16MiB}}\n"
 
 
 def field(kind, number, body=b""):

@@ -15,7 +15,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 from keyway_gateway import Ready, plain, record, value  # noqa: E402
-from keyway_hbase import PATIENT, hbase_servers  # noqa: E402
+from keyway_hbase import hbase_servers  # noqa: E402
 from keyway_thrift.ttypes import KeywayError, Options, Order, Outcome, Query, Range  # noqa: E402
 
 TABLES = 4
@@ -135,7 +135,7 @@ def policy_for(store, chance):
         where = "{kind: embedded, path: FOLDER/data}"
     else:
         servers = hbase_servers()
-        where = (f"{{kind: hbase, servers: [{servers['KW_HBASE_FRAMED']}], {PATIENT}, transport: framed, protocol: compact, "
+        where = (f"{{kind: hbase, servers: [{servers['KW_HBASE_FRAMED']}], transport: framed, protocol: compact, "
                  f"create_missing: true, catalog: {name}_catalog}}")
     tables = [f"{name}_{number}" for number in range(TABLES)]
     text = (f"listen: 127.0.0.1:0\nadmin: 127.0.0.1:0\ntimeouts: {{call: 100s}}\nstore: {where}\ntables:\n"

@@ -10,7 +10,7 @@ import time
 import unittest
 
 from keyway_gateway import PATIENCE, Ready, plain, record
-from keyway_hbase import PATIENT, WIDE_CLOCK, hbase_servers
+from keyway_hbase import hbase_servers
 from keyway_thrift.ttypes import Code, KeywayError, Order, Query
 
 STORE = sys.argv.pop(1) if len(sys.argv) > 1 else "embedded"
@@ -40,7 +40,7 @@ class LargeRecords(unittest.TestCase):
         store = f"{{{{kind: embedded, path: {{folder}}/data, catalog: {name}}}}}"
         if STORE == "hbase":
             store = (f"{{{{kind: hbase, servers: [{hbase_servers()['KW_HBASE_BUFFERED']}], create_missing: true, "
-                     f"catalog: {name}, {PATIENT}, {WIDE_CLOCK}}}}}")
+                     f"catalog: {name}}}}}")
         self.gateway = Ready(POLICY.replace("STORE", store).replace("NAME", name))
         self.gateway.__enter__()
         self.addCleanup(self.gateway.__exit__, None, None, None)

@@ -18,7 +18,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 from keyway_gateway import Ready, is_sanitized, plain, record, value  # noqa: E402
-from keyway_hbase import PATIENT, TEMPORARY_CODES, WIDE_CLOCK, Patient, hbase_servers  # noqa: E402
+from keyway_hbase import TEMPORARY_CODES, Patient, hbase_servers  # noqa: E402
 from keyway_thrift.ttypes import Options, Order, Outcome, Query, Range  # noqa: E402
 from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated  # noqa: E402
 
@@ -247,7 +247,7 @@ def store_of(form):
     servers = addresses["KW_HBASE_BUFFERED" if form == "buffered" else "KW_HBASE_FRAMED"]
     mode = "transport: framed, protocol: compact, " if form == "framed" else ""
     name = f"scenario_{form}_{os.getpid()}_{int(time.time())}"
-    return f"{{{{kind: hbase, servers: [{servers}], {PATIENT}, {WIDE_CLOCK}, {mode}create_missing: true, catalog: {name}_catalog}}}}", name
+    return f"{{{{kind: hbase, servers: [{servers}], {mode}create_missing: true, catalog: {name}_catalog}}}}", name
 
 
 def main():

@@ -26,7 +26,7 @@ class Outage(unittest.TestCase):
     def setUp(self):
         self.place = hbase_places.Simulated()
         self.addCleanup(self.place.stop)
-        self.gateway = Ready(POLICY.replace("STORE", self.place.store("outage", '  rest: "8s"\n')))
+        self.gateway = Ready(POLICY.replace("STORE", self.place.store("outage")))
         self.gateway.__enter__()
         self.addCleanup(self.gateway.__exit__, None, None, None)
         self.data = self.gateway.data()

@@ -41,7 +41,7 @@ class PointInTime(Backup):
     def store_tables(self):
         """Those that the export names, and that of the sequences."""
         named = self.shell(self.documented("grep -P")).splitlines()
-        return [json.loads("{" + one + "}")["store_table"] for one in named] + [f"{self.name}_numbers"]
+        return [json.loads("{" + one + "}")["store_table"] for one in named] + [f"{self.name}_sequences"]
 
     def come_back_from(self, gateway, tables):
         gateway.stop()

@@ -312,7 +312,7 @@ class Versions(unittest.TestCase):
 
     def test_counters_stay(self):
         a, _ = self.pair()
-        self.refuse(a, "sequences: {table: other}\n" + self.tables(), 1, "sequences: the counters would be at another place")
+        self.refuse(a, "sequences: {redis: 'redis://127.0.0.1:1'}\n" + self.tables(), 1, "sequences: the counters would be at another place")
         self.apply(a, "sequences: {keep: 2d}\n" + self.tables(), 1)
 
     def test_command_line(self):

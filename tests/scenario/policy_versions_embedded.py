@@ -80,7 +80,7 @@ class Embedded(unittest.TestCase):
         self.refuse(Code.INVALID, "cannot be extracted", "{tables: {t: {fields: {a: int}, key: [{field: a}]}}}", 0, import_file=True)
         self.refuse(Code.INVALID, "splits.file names a file of one machine", TABLES + "    splits: {file: /etc/passwd}\n", 0)
         self.refuse(Code.INVALID, "the store table keyway_catalog is already used by store.catalog", TABLES + "    store_table: keyway_catalog\n", 0)
-        self.refuse(Code.INVALID, "a shared policy cannot contain a secret", "sequences: {redis_password: x}\n" + TABLES, 0)
+        self.refuse(Code.INVALID, "a shared policy cannot contain a secret", "sequences: {redis: 'redis://:x@h'}\n" + TABLES, 0)
         for name, arguments in (("policyHistory", (-1, 0)), ("policyHistory", (0, 1001)), ("policyHistory", (0, -1)), ("policyVersion", (-1,))):
             with self.assertRaises(KeywayError) as caught:
                 self.call(name, *arguments)
@@ -95,9 +95,9 @@ class Embedded(unittest.TestCase):
         """The settings of a version that was refused leave no trace."""
         self.gateway.write_policy(SETTINGS)
         self.refuse(Code.INVALID, "unknown setting", TABLES + "    what: 1\n", 0)
-        self.apply("sequences: {table: numbers}\n" + TABLES, 0)
+        self.apply("sequences: {keep: 2d}\n" + TABLES, 0)
         self.assertEqual(self.put("a"), 1)
-        self.refuse(Code.REFUSED, "the counters would be at another place", TABLES, 1)
+        self.refuse(Code.REFUSED, "the counters would be at another place", "sequences: {redis: 'redis://127.0.0.1:1'}\n" + TABLES, 1)
 
     def test_null_store(self):
         path = os.path.join(self.gateway.folder, "null.yaml")

@@ -19,7 +19,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 from keyway_gateway import Ready, is_sanitized  # noqa: E402
-from keyway_hbase import PATIENT, WIDE_CLOCK, hbase_servers  # noqa: E402
+from keyway_hbase import hbase_servers  # noqa: E402
 from random_clocks_table_test import ClockTableTest  # noqa: E402
 from random_clocks_policy import NOW, ClockTable  # noqa: E402
 from random_table_test import expect, tally  # noqa: E402
@@ -31,7 +31,7 @@ admin: 127.0.0.1:0
 loops: 2
 timeouts: {call: 100s}
 cursor: {keys: [the key of every round of this test]}
-sequences: {table: RUNnumbers, keep: 3650d, lease: 60s}
+sequences: {keep: 3650d}
 """
 
 
@@ -46,7 +46,7 @@ class Place:
         self.where = "{kind: embedded, path: FOLDER/data}"
         if self.is_hbase:
             servers = hbase_servers()
-            self.where = (f"{{kind: hbase, servers: [{servers['KW_HBASE_FRAMED']}], {PATIENT}, {WIDE_CLOCK}, transport: framed, protocol: compact, "
+            self.where = (f"{{kind: hbase, servers: [{servers['KW_HBASE_FRAMED']}], transport: framed, protocol: compact, "
                           f"create_missing: true, catalog: {self.run}catalog}}")
 
     def table_name(self):
@@ -54,7 +54,8 @@ class Place:
         return f"{self.run}t{self.count}"
 
     def policy(self, tables, list_values):
-        text = (HEAD.replace("RUN", self.run) + f"limits: {{list_values: {list_values}}}\nstore: {self.where}\ntables:\n"
+        ranges = min(list_values * max(table.buckets for table in tables), 1000000)
+        text = (HEAD + f"limits: {{ranges: {ranges}}}\nstore: {self.where}\ntables:\n"
                 + "".join(table.yaml() for table in tables))
         return text.replace("{", "{{").replace("}", "}}").replace("FOLDER", "{folder}")
 

@@ -268,7 +268,7 @@ def made_id(chance, name):
         pool = [7, 2**40, 2**62, 2**63 - 1] if made["form"] == "standard" else [0, 2**25 * 59, 60 * 2**25 + 2**57]
         return MadeField(name, "int", pool, made)
     if kind == "sequence":
-        made |= {"from": chance.choice([0, 1, 1000])} | chance.choice([{}, {"block": 3}, {"block": 50, "prefetch": 0}])
+        made |= {"from": chance.choice([0, 1, 1000])}
         return MadeField(name, "int", [0, 3, 10**6 + 7, 2**31 - 1], made)
     size = 12 if kind == "objectid" else 16
     pool = [bytes(chance.randrange(256) for _ in range(size)) for _ in range(4)] + [b"\0" * (size - 1) + b"\x0a", b"\xff" * size]
@@ -310,7 +310,7 @@ def other_made(chance, time_field):
     if kind == "sequence":
         made = {"kind": kind, "from": 1, "to": 10**9, "per": "hour", "of": time_field.name}
         if chance.random() < 0.5 or not time_field.near_now:
-            made = {"kind": kind, "from": 5, "block": 7}
+            made = {"kind": kind, "from": 5}
         field = MadeField("number", "int", [1, 5], made)
         field.of_unit = UNITS[time_field.unit]
         return field

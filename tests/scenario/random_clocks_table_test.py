@@ -153,7 +153,7 @@ class ClockTableTest(TableTest):
                 continue
             size = field.made["to"] - field.made["from"] + 1
             period = field.period({"at": int(time.time()) * field.of_unit, **offered}) if field.made.get("per") else None
-            block = field.made.get("block") or max(1, min(1000, size // 100))
+            block = min(1000, size // 100 + 1)
             in_hand = 4 * block * (1 + tally["restarts"])
             if len(self.made[field.name, period]) + in_hand + self.lost >= size or field.made.get("per") and "at" in self.table.made:
                 tally["numbers used up"] += 1

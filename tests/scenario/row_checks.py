@@ -9,7 +9,7 @@ import time
 import unittest
 
 from keyway_gateway import Gateway, Ready, plain, record, wait_until
-from keyway_hbase import PATIENT, WIDE_CLOCK, hbase_servers
+from keyway_hbase import hbase_servers
 from keyway_thrift.ttypes import ApplyOptions, Code, CreateOptions, KeywayError, Query
 
 STORE = sys.argv.pop(1) if len(sys.argv) > 1 else "embedded"
@@ -44,8 +44,7 @@ class Rows(unittest.TestCase):
         if STORE == "embedded":
             return f"store: {{{{kind: embedded, path: {{folder}}/data, catalog: {catalog}}}}}\n"
         servers = hbase_servers()["KW_HBASE_BUFFERED"]
-        return (f"store:\n  kind: hbase\n  servers: [{servers}]\n  create_missing: true\n  catalog: {self.name}_{catalog}\n  {PATIENT}\n"
-                f"  {WIDE_CLOCK}\nsequences: {{{{table: {self.name}_{catalog}_sequences}}}}\n")
+        return (f"store:\n  kind: hbase\n  servers: [{servers}]\n  create_missing: true\n  catalog: {self.name}_{catalog}\n")
 
     def pay(self, *, logical="pay", buckets=16, amount="double", more=""):
         return PAY.format(logical=logical, name=self.name, buckets=buckets, amount=amount, more=more)
@@ -157,11 +156,9 @@ class Rows(unittest.TestCase):
     def test_a_wrong_rule_in_a_policy_version(self):
         """A version is refused as a whole: its other tables are not served either."""
         gateway = self.written()
-        lines = self.policy(catalog="versions", top="policy: {{source: store}}\n").split("tables:")[0].splitlines(True)
-        sequences = "".join(line for line in lines if line.startswith("sequences:"))
-        gateway.write_policy("".join(line for line in lines if not line.startswith("sequences:")))
+        gateway.write_policy(self.policy(catalog="versions", top="policy: {{source: store}}\n").split("tables:")[0])
         Gateway.start(gateway)  # it is not ready without a version
-        wrong, right = ((sequences + "tables:\n" + self.pay(buckets=buckets) + OTHER.format(name=self.name)).format() for buckets in (8, 16))
+        wrong, right = (("tables:\n" + self.pay(buckets=buckets) + OTHER.format(name=self.name)).format() for buckets in (8, 16))
         plan = self.admin("policyApply", wrong, 0, ApplyOptions(dry_run=True))
         self.assertTrue(plan.refused)
         for part in self.WRONG:

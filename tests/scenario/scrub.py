@@ -15,7 +15,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 from keyway_gateway import PATIENCE, Ready, plain, record, wait_until  # noqa: E402
-from keyway_hbase import PATIENT, WIDE_CLOCK, hbase_servers  # noqa: E402
+from keyway_hbase import hbase_servers  # noqa: E402
 from keyway_thrift.ttypes import Code, KeywayError, Options, Query, Range, ScrubOptions  # noqa: E402
 
 STORE = sys.argv.pop(1) if len(sys.argv) > 1 else "embedded"
@@ -43,7 +43,7 @@ def store_text(catalog):
     if STORE == "embedded":
         return f"{{{{kind: embedded, path: {{folder}}/data, catalog: {catalog}}}}}"
     servers = hbase_servers()["KW_HBASE_BUFFERED"]
-    return f"{{{{kind: hbase, servers: [{servers}], create_missing: true, catalog: {catalog}, {PATIENT}, {WIDE_CLOCK}}}}}"
+    return f"{{{{kind: hbase, servers: [{servers}], create_missing: true, catalog: {catalog}}}}}"
 
 
 def policy(name, tables, catalog):

@@ -1,6 +1,7 @@
 """Generated fields: several gateways that share one sequence are killed and restarted, and no number is generated twice.
 Argument: embedded (the default), redis or hbase. redis starts its own redis-server; KW_HBASE_ENV names the file with HBase's
 addresses. Without the server the test is skipped."""
+import os
 import shutil
 import signal
 import socket
@@ -11,8 +12,8 @@ import threading
 import time
 import unittest
 
-from keyway_gateway import Ready, free_ports, plain, record, wait_until
-from keyway_hbase import PATIENT, skip, hbase_servers
+from keyway_gateway import Gateway, Ready, free_ports, plain, record, wait_until
+from keyway_hbase import skip, hbase_servers
 from keyway_thrift.ttypes import Code, CompareOp, Condition, KeywayError, Options, Outcome
 
 PLACE = sys.argv.pop(1) if len(sys.argv) > 1 else "embedded"
@@ -25,17 +26,16 @@ admin: 127.0.0.1:0
 loops: 2
 timeouts: {call: 100s}
 store: %(store)s
-sequences: {table: %(run)s_numbers, lease: 60s%(counters)s}
-tables:
+%(counters)stables:
   %(run)s:
     fields:
-      id: {type: int, generate: {kind: sequence, block: 20}}
+      id: {type: int, generate: sequence}
       flake: {type: int, generate: snowflake}
       part: {type: int, generate: {kind: snowflake, form: partitioned}}
       uid: {type: bytes, generate: uuid7}
       oid: {type: string, generate: objectid}
       at: {type: timestamp, generate: now}
-      minute: {type: int, generate: {kind: sequence, from: 0, to: 99999, per: minute, of: at, block: 30}}
+      minute: {type: int, generate: {kind: sequence, from: 0, to: 99999, per: minute, of: at}}
       few: {type: int, generate: {kind: sequence, from: 0, to: 4, per: minute, of: at}}
       ring: {type: int, generate: {kind: sequence, from: 1, to: 3, at_end: wrap}}
       note: string
@@ -89,17 +89,17 @@ class Redis:
 
 
 def hbase_store():
-    return "{kind: hbase, servers: [%s], %s, create_missing: true}" % (hbase_servers()["KW_HBASE_BUFFERED"], PATIENT)
+    return "{kind: hbase, servers: [%s], create_missing: true, catalog: %s_catalog}" % (hbase_servers()["KW_HBASE_BUFFERED"], RUN)
 
 
 REDIS = Redis() if PLACE == "redis" else None
 STORE = hbase_store() if PLACE == "hbase" else "{kind: embedded, path: FOLDER/data}"
 
 
-def policy():
+def policy(counters=None):
     """The policy for Ready, which formats it: braces are doubled, except around `folder`."""
-    counters = (', counters: redis, redis: "127.0.0.1:%d", redis_password: sesame, redis_database: 3' % REDIS.port
-                if REDIS else "")
+    if counters is None:
+        counters = f'sequences: {{redis: "redis://default:sesame@127.0.0.1:{REDIS.port}/3"}}\n' if REDIS else ""
     text = POLICY % {"store": STORE, "run": RUN, "counters": counters}
     return text.replace("{", "{{").replace("}", "}}").replace("FOLDER", "{folder}")
 
@@ -308,6 +308,31 @@ class Sequences(unittest.TestCase):
             self.assertNotIn("127.0.0.1", failed.message)
             self.assertIn("not an integer", one.log())
             REDIS.ask("DEL", f"keyway:{RUN}/ring")
+
+    @unittest.skipUnless(PLACE == "redis", "needs a Redis with a password")
+    def test_password_file(self):
+        secret = os.path.join(REDIS.folder, "password")
+        counters = f'sequences: {{redis: "redis://127.0.0.1:{REDIS.port}/3", redis_password_file: {secret}}}\n'
+        for text, mode, right in (("wrong\n", 0o600, False), ("sesame\n", 0o644, True)):
+            with open(secret, "w", encoding="ascii") as file:
+                file.write(text)
+            os.chmod(secret, mode)
+            with Ready(policy(counters)) as one:
+                data = one.data()
+                if right:
+                    self.assertEqual(data.allocate(RUN, "id", 2, None, None).count, 2)
+                else:
+                    self.refused(Code.UNAVAILABLE, "Redis denies the gateway access", data.allocate, RUN, "id", 2, None, None)
+                self.assertEqual("other users can read the password for Redis" in one.log(), right)
+                self.assertNotIn("sesame", one.log())
+        os.unlink(secret)
+        none = Gateway(policy(counters), expect_start=False)
+        try:
+            none.start()
+            wait_until(lambda: f"sequences.redis_password_file: {secret}: " in none.log(), "the log to name the missing file")
+        finally:
+            none.kill()
+            shutil.rmtree(none.folder, ignore_errors=True)
 
     @unittest.skipUnless(PLACE == "redis", "needs Redis, which it kills")
     def test_redis_is_killed_and_restarted(self):

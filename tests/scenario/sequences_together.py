@@ -22,7 +22,7 @@ GATEWAYS = 3 if PLACE == "redis" else 2
 ROUNDS = 6
 LEAST = 200  # records
 TICKETS = 2000
-BLOCK = 8
+BLOCK = TICKETS // 100 + 1
 LOOPS = 2
 
 POLICY = """\
@@ -31,18 +31,17 @@ admin: 127.0.0.1:0
 loops: %(loops)d
 timeouts: {call: 60s}
 store: %(store)s
-sequences: {table: %(run)s_numbers, lease: 20s%(counters)s}
-tables:
+%(counters)stables:
   %(run)s:
     fields:
-      id: {type: int, generate: {kind: sequence, block: 20}}
+      id: {type: int, generate: sequence}
       at: {type: timestamp, generate: now}
-      second: {type: int, generate: {kind: sequence, from: 0, to: 99999, per: second, of: at, block: 10}}
+      second: {type: int, generate: {kind: sequence, from: 0, to: 99999, per: second, of: at}}
 %(flake)s      note: string
     key: [field: id]
   %(run)s_tickets:
     fields:
-      number: {type: int, generate: {kind: sequence, from: 1, to: %(tickets)d, block: %(block)d}}
+      number: {type: int, generate: {kind: sequence, from: 1, to: %(tickets)d}}
       owner: string
     key: [field: number]
 """
@@ -51,12 +50,11 @@ tables:
 def policy():
     redis = sequences.REDIS
     store = sequences.hbase_store() if PLACE == "hbase" else "{kind: embedded, path: FOLDER/data}"
-    counters = (', counters: redis, redis: "127.0.0.1:%d", redis_password: sesame, redis_database: 3' % redis.port
-                if redis else "")
+    counters = f'sequences: {{redis: "redis://:sesame@127.0.0.1:{redis.port}/3"}}\n' if redis else ""
     # Leases are in the gateways' stores, so worker numbers are unique only if all gateways share one store.
     flake = "" if redis else "      flake: {type: int, generate: snowflake}\n"
     text = POLICY % {"store": store, "run": RUN, "counters": counters, "flake": flake, "loops": LOOPS,
-                     "tickets": TICKETS, "block": BLOCK}
+                     "tickets": TICKETS}
     return text.replace("{", "{{").replace("}", "}}").replace("FOLDER", "{folder}")
 
 

@@ -11,7 +11,7 @@ import unittest
 
 from hbase_places import thrift2
 from keyway_gateway import Gateway, Ready, plain, record, wait_until
-from keyway_hbase import PATIENT, WIDE_CLOCK, hbase_servers
+from keyway_hbase import hbase_servers
 from keyway_thrift.ttypes import Code, CreateOptions, FamilyOptions, KeywayError
 
 STORE = sys.argv.pop(1) if len(sys.argv) > 1 else "embedded"
@@ -43,8 +43,7 @@ class StoreTables(unittest.TestCase):
         if STORE == "embedded":
             return f"store: {{{{kind: embedded, path: {{folder}}/data, catalog: {catalog}}}}}\n"
         servers = hbase_servers()["KW_HBASE_BUFFERED"]
-        return (f"store:\n  kind: hbase\n  servers: [{servers}]\n  create_missing: true\n  catalog: {self.name}_{catalog}\n  {PATIENT}\n"
-                f"  {WIDE_CLOCK}\nsequences: {{{{table: {self.name}_{catalog}_sequences}}}}\n")
+        return (f"store:\n  kind: hbase\n  servers: [{servers}]\n  create_missing: true\n  catalog: {self.name}_{catalog}\n")
 
     def policy(self, *tables, catalog="second", top=""):
         return "listen: 127.0.0.1:0\nadmin: 127.0.0.1:0\nloops: 2\n" + top + self.store_text(catalog) + "tables:\n" + "".join(tables)

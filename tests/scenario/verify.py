@@ -141,7 +141,7 @@ class Verify(ForeignCase):
 
     def test_large_rows_and_versions(self):
         """Rows that are too large to be read as a whole: their keys are checked, and the rows after them are read."""
-        self.limits = ", frame: 64KiB, page_bytes: 32KiB"
+        self.limits = ", frame: 64KiB"
         self.restart(self.WIDE, "catalog")
         self.create("wide")
         for i in range(3):

@@ -5,12 +5,6 @@ import time
 
 SKIPPED = 77
 
-# For the store section of a policy: on a busy machine HBase can be silent for seconds. Tests of a lost HBase omit this.
-PATIENT = "connect_timeout: 30s"
-# On such a machine HBase's clock is known only to seconds: let writes wait instead of rejecting them.
-WIDE_CLOCK = "clock_width: 10s"
-
-
 # Codes of errors after which a caller repeats a call.
 TEMPORARY_CODES = (5, 6, 7)  # BUSY, TIMEOUT, UNAVAILABLE
 

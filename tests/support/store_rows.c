@@ -73,7 +73,7 @@ main(int argc, char **argv)
         fprintf(stderr, "usage: store_rows FOLDER TABLE...\n");
         return 2;
     }
-    const kw_model_embedded settings = {.path = argv[1], .cache_bytes = 8 << 20, .readers = 1};
+    const kw_model_embedded settings = {.path = argv[1], .cache_bytes = 8 << 20};
     kw_store *store = kw_embedded_open(&settings, &error);
     if (!store) {
         fprintf(stderr, "store_rows: %s\n", error.text);

@@ -9,6 +9,12 @@
 
 #include <unistd.h>
 
+/* Reads that the block cache cannot answer. A second thread reads while the first waits for the disk; more
+ * than two compete with the event loops for the cores. */
+#define READERS 2
+/* Reads with slow filters use one thread at most, so that they cannot occupy all readers. */
+#define FILTERS 1
+
 static const char *
 embedded_about(const kw_store *store)
 {
@@ -120,8 +126,8 @@ open_parts(kw_embedded *store, const kw_model_embedded *settings, kw_error *ret_
     rocksdb_readoptions_set_verify_checksums(store->copy_options, 1);
     rocksdb_readoptions_set_total_order_seek(store->copy_options, 1);
     rocksdb_readoptions_set_fill_cache(store->copy_options, 0);
-    store->pool = kw_pool_start((size_t)MAX(settings->readers, 1), "kw-reader");
-    store->filter_pool = kw_pool_start((size_t)MAX(settings->readers / 2, 1), "kw-filter");
+    store->pool = kw_pool_start(READERS, "kw-reader");
+    store->filter_pool = kw_pool_start(FILTERS, "kw-filter");
     store->committer = kw_committer_start(store);
     return true;
 }

@@ -78,9 +78,8 @@ kw_hbase_handle_new(kw_hbase_store *store, kw_loop *loop)
     handle->base.loop = loop;
     atomic_fetch_add(&store->handles, 1);
     kw_hbase_pool_init(&handle->pool, store, loop, ticked, handle);
-    uint32_t max_calls = (uint32_t)(store->settings.channels * store->settings.pipeline);
-    handle->coalescer =
-        kw_hbase_coalescer_new(&handle->base, loop, max_calls, (size_t)store->settings.batch_bytes);
+    uint32_t max_calls = (uint32_t)store->settings.channels * store->tuning.pipeline;
+    handle->coalescer = kw_hbase_coalescer_new(&handle->base, loop, max_calls, store->tuning.batch_bytes);
     handle->shared_gets = kw_hbase_shared_gets_new();
     handle->families = kw_hbase_families_new();
     return &handle->base;

@@ -4,9 +4,26 @@
 #include "config/model.h"
 #include "store/store.h"
 
+/* Times and sizes that no operator needs to set. The gateway uses kw_hbase_tuning_default; tests use shorter
+ * times. */
+typedef struct kw_hbase_tuning {
+    uint32_t pipeline; /* maximum number of calls in flight on one channel: 1 to KW_HBASE_PIPELINE_MAX */
+    int64_t
+        connect_timeout_ms; /* for connecting, for an answer to a ping, and until a server counts as silent */
+    int64_t ping_ms;        /* a channel that is idle for so long is pinged */
+    int64_t backoff_ms;     /* after a server's failure; doubles up to KW_HBASE_BACKOFF_MAX_MS */
+    size_t batch_bytes;     /* larger calls with several rows are split */
+    uint32_t retry_percent; /* maximum number of retries, as a percentage of the calls */
+} kw_hbase_tuning;
+
+extern const kw_hbase_tuning kw_hbase_tuning_default;
+
 /* Does not connect: the store handles do, and the servers can start later. INVALID if no server is configured
  * or the TLS files cannot be used. */
 kw_store *kw_hbase_open(const kw_model_hbase *settings, kw_error *ret_error);
+/* For tests. */
+kw_store *kw_hbase_open_tuned(const kw_model_hbase *settings, const kw_hbase_tuning *tuning,
+                              kw_error *ret_error);
 
 /* The configuration of a family that says how many milliseconds old a delete marker must be before a major
  * compaction drops it. */

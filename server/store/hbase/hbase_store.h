@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "store/class.h"
+#include "store/hbase/hbase.h"
 #include "store/plausible.h"
 #include "thrift/hbase2_wire.h"
 #include "tls/tls.h"
@@ -41,6 +42,7 @@ typedef enum kw_hbase_probed {
 typedef struct kw_hbase_store {
     kw_store base;
     kw_model_hbase settings; /* a deep copy */
+    kw_hbase_tuning tuning;
     kw_wire_form form;
     kw_tls_context *tls; /* NULL: no TLS */
     char *about;

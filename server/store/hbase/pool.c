@@ -98,7 +98,7 @@ is_unwanted(const kw_hbase_call *call, kw_hbase_failure *ret_failure)
 static bool
 can_send(const kw_hbase_pool *pool, const kw_hbase_channel *channel)
 {
-    return channel->overdue_ns == 0 && channel->in_flight < (uint32_t)pool->store->settings.pipeline;
+    return channel->overdue_ns == 0 && channel->in_flight < pool->store->tuning.pipeline;
 }
 
 /* True if the gateway has lost its lease since the call began. The call would read and write rows by the
@@ -316,7 +316,7 @@ kw_hbase_pool_start_after(kw_hbase_pool *pool, kw_hbase_call *call, uint64_t del
         return;
     }
     kw_hbase_pool_sweep_by(pool, call->deadline);
-    double earned = (double)pool->store->settings.retry_percent / 100.0;
+    double earned = pool->store->tuning.retry_percent / 100.0;
     pool->budget = MIN(pool->budget + earned, KW_HBASE_BUDGET_MAX);
     if (delay_ms)
         wait_ms(pool, call, delay_ms);
@@ -384,7 +384,7 @@ void
 kw_hbase_pool_init(kw_hbase_pool *pool, kw_hbase_store *store, kw_loop *loop, void (*ticked)(void *user),
                    void *user)
 {
-    g_assert(store->settings.servers_count > 0 && store->settings.pipeline <= KW_HBASE_PIPELINE_MAX);
+    g_assert(store->settings.servers_count > 0);
     *pool = (kw_hbase_pool){.store = store, .loop = loop, .ticked = ticked, .user = user};
     pool->servers_count = store->settings.servers_count;
     pool->servers = g_new0(kw_hbase_server, pool->servers_count);

@@ -69,7 +69,7 @@ back_off(kw_hbase_server *server, const char *why)
 static void
 reset_backoff(kw_hbase_server *server)
 {
-    server->backoff_ms = server->pool->store->settings.rest_ms;
+    server->backoff_ms = server->pool->store->tuning.backoff_ms;
     server->backoff_until_ns = 0;
     server->suspect = false;
     server->losses = 0;
@@ -285,7 +285,7 @@ kw_hbase_servers_choose(kw_hbase_pool *pool)
     uint64_t now_ns = kw_clock_mono_ns();
     kw_hbase_channel *best = NULL;
     uint64_t least = UINT64_MAX;
-    uint32_t max_in_flight = (uint32_t)pool->store->settings.pipeline;
+    uint32_t max_in_flight = pool->store->tuning.pipeline;
     pool->rotation++;
     for (size_t i = 0; i < pool->servers_count; i++) {
         kw_hbase_server *server = &pool->servers[(pool->rotation + i) % pool->servers_count];
@@ -309,7 +309,7 @@ open_channel(kw_hbase_server *server)
 {
     kw_hbase_pool *pool = server->pool;
     g_assert(!server->opening);
-    kw_deadline deadline = kw_deadline_in_ms(pool->store->settings.connect_timeout_ms);
+    kw_deadline deadline = kw_deadline_in_ms(pool->store->tuning.connect_timeout_ms);
     server->opening = kw_hbase_channel_open(pool->loop, &server->settings, &channel_events, server, deadline);
     g_queue_push_tail_link(&server->channels, &server->opening->link);
     atomic_fetch_add(&pool->store->channels[server->index], 1);
@@ -338,17 +338,17 @@ kw_hbase_servers_grow(kw_hbase_pool *pool, bool wanted)
 static void
 tick_ready(kw_hbase_server *server, kw_hbase_channel *channel, uint64_t now_ns)
 {
-    const kw_model_hbase *settings = &server->pool->store->settings;
+    const kw_hbase_tuning *tuning = &server->pool->store->tuning;
     if (channel->overdue_ns > 0 && ms_since(channel->overdue_ns, now_ns) >= KW_HBASE_OVERDUE_MS) {
         kw_hbase_channel_retire(channel, kw_deadline_in_ms(KW_HBASE_LINGER_MS));
         return;
     }
     if (channel->ping_sent_ns) {
-        if (ms_since(channel->ping_sent_ns, now_ns) < (uint64_t)settings->connect_timeout_ms)
+        if (ms_since(channel->ping_sent_ns, now_ns) < (uint64_t)tuning->connect_timeout_ms)
             return;
         kw_hbase_channel_close(channel, KW_HBASE_LOSS_SILENT, "a ping was not answered");
         close_if_silent(server, channel->ping_sent_ns);
-    } else if (is_idle(channel) && ms_since(channel->used_ns, now_ns) >= (uint64_t)settings->ping_ms) {
+    } else if (is_idle(channel) && ms_since(channel->used_ns, now_ns) >= (uint64_t)tuning->ping_ms) {
         kw_hbase_channel_ping(channel);
     } else if (is_idle(channel) && channel->pins.length == 0 &&
                kw_hbase_store_has_excess(server->pool->store, server->index, count_usable(server))) {
@@ -395,7 +395,7 @@ static void
 probe(kw_hbase_server *server, uint64_t now_ns)
 {
     uint64_t silent_ms = ms_since(server->heard_ns, now_ns);
-    if (server->outstanding == 0 || silent_ms < (uint64_t)server->pool->store->settings.connect_timeout_ms)
+    if (server->outstanding == 0 || silent_ms < (uint64_t)server->pool->store->tuning.connect_timeout_ms)
         return;
     server->suspect = true;
     bool probing = server->opening != NULL;
@@ -488,7 +488,7 @@ kw_hbase_server_init(kw_hbase_server *server, kw_hbase_pool *pool, size_t index)
                                                    .tls = store->tls,
                                                    .reply_max = KW_HBASE_REPLY_MAX};
     server->name = g_strdup_printf("%s:%u", where->host, where->port);
-    server->backoff_ms = store->settings.rest_ms;
+    server->backoff_ms = store->tuning.backoff_ms;
     g_queue_init(&server->channels);
 }
 

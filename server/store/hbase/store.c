@@ -84,7 +84,6 @@ copy_settings(kw_hbase_store *store, const kw_model_hbase *settings)
         servers[i].host = g_strdup(servers[i].host);
     store->settings = *settings;
     store->settings.servers = servers;
-    store->settings.pipeline = CLAMP(settings->pipeline, 1, KW_HBASE_PIPELINE_MAX);
     store->settings.channels = MAX(settings->channels, 1);
     copy_tls(&store->settings.tls);
 }
@@ -173,9 +172,32 @@ describe(const kw_hbase_store *store)
                            settings->compact ? "compact" : "binary", store->tls ? ", TLS" : "");
 }
 
+const kw_hbase_tuning kw_hbase_tuning_default = {
+    /* Thrift2 executes the calls of a connection one after the other, so a second call would only wait there.
+     */
+    .pipeline = 1,
+    /* HBase's servers pause for seconds when they collect garbage. A shorter time would drop the channels of
+     * servers that work; a longer one delays the change to another server. */
+    .connect_timeout_ms = 5000,
+    /* Thrift2 closes a connection that is idle for 60 s (hbase.thrift.server.socket.read.timeout). */
+    .ping_ms = 20000,
+    /* A server that restarts is used again soon. Doubled, it spares one that stays away. */
+    .backoff_ms = 1000,
+    /* Thrift2 closes a connection that sends a frame of more than 2 MiB. */
+    .batch_bytes = 1 << 20,
+    /* Retries of an overloaded HBase must not be a large part of its load. */
+    .retry_percent = 20};
+
 kw_store *
 kw_hbase_open(const kw_model_hbase *settings, kw_error *ret_error)
 {
+    return kw_hbase_open_tuned(settings, &kw_hbase_tuning_default, ret_error);
+}
+
+kw_store *
+kw_hbase_open_tuned(const kw_model_hbase *settings, const kw_hbase_tuning *tuning, kw_error *ret_error)
+{
+    g_assert(tuning->pipeline >= 1 && tuning->pipeline <= KW_HBASE_PIPELINE_MAX);
     if (settings->servers_count == 0) {
         kw_error_set(ret_error, KW_INVALID,
                      "store hbase: no Thrift2 server; list at least one in store.servers");
@@ -189,6 +211,7 @@ kw_hbase_open(const kw_model_hbase *settings, kw_error *ret_error)
     store->tls = tls;
     store->form.protocol = settings->compact ? KW_WIRE_COMPACT : KW_WIRE_BINARY;
     store->form.framed = settings->framed;
+    store->tuning = *tuning;
     copy_settings(store, settings);
     store->channels = g_new0(_Atomic uint32_t, settings->servers_count);
     store->failing = g_new0(_Atomic bool, settings->servers_count);

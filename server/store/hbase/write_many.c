@@ -179,7 +179,7 @@ plan_write(planner *plan, uint32_t index)
 static void
 plan_all(many_op *op)
 {
-    size_t batch_bytes = (size_t)op->handle->pool.store->settings.batch_bytes;
+    size_t batch_bytes = op->handle->pool.store->tuning.batch_bytes;
     planner plan = {.op = op,
                     .rows = g_hash_table_new(kw_hbase_row_key_hash, kw_hbase_row_key_equal),
                     .open = g_hash_table_new(chunk_hash, chunk_equal),

@@ -24,8 +24,14 @@
 
 #include "store/store.h"
 
+/* The gateways know the store's clock as an interval, and a call waits for as long as the interval is wide.
+ * While it is wider than this, calls get UNAVAILABLE at once instead: a slow network or a busy server makes
+ * the interval wide for a moment, and then it is better to wait. All gateways have the same value, because a
+ * change of a key rule waits until timestamps of all of them have passed. */
+#define KW_ORDER_CLOCK_WIDTH_MS INT64_C(2000)
+
 typedef struct kw_order_settings {
-    int64_t clock_width_ms;    /* the largest interval of the clock that is still used */
+    int64_t clock_width_ms;    /* KW_ORDER_CLOCK_WIDTH_MS; tests set others */
     int64_t max_clock_skew_ms; /* between region servers */
     int64_t late_ms;           /* a timed-out call can still be applied within this time */
     int64_t client_pause_ms;   /* the store's own client repeats a call after this time */

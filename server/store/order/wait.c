@@ -32,7 +32,7 @@ kw_order_time_is_known(kw_order_store *store, kw_error *ret_error)
         return true;
     if (bounded)
         kw_error_set(ret_error, KW_UNAVAILABLE,
-                     "the store's clock is known only to within %lld ms, but store.clock_width is %lld ms",
+                     "the store's clock is known only to within %lld ms, but calls need it to within %lld ms",
                      (long long)width_ms, (long long)store->settings.clock_width_ms);
     else
         kw_error_set(ret_error, KW_UNAVAILABLE, "the store's clock went back");

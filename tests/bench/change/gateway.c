@@ -20,10 +20,9 @@
 
 static const char settings[] = "listen: 127.0.0.1:0\nadmin: off\nlog: {level: %s}\npolicy: {source: store}\n";
 static const char embedded[] = "store: {kind: embedded, path: '%s/data'}\n";
-/* clock_width: HBase's clock is known less precisely while the benchmark keeps the machine busy. */
 static const char hbase[] =
     "gateway_id: %s_%zu\nstore:\n  kind: hbase\n  servers: ['%s']\n  transport: framed\n  protocol: compact\n"
-    "  create_missing: true\n  catalog: %s_catalog\n  late: 2s\n  clock_width: 1s\n";
+    "  create_missing: true\n  catalog: %s_catalog\n  late: 2s\n";
 static const char fields[] =
     "tables:\n  " TABLE ":\n    fields: {id: string, ts: timestamp, a: bytes, b: bytes, c: bytes}\n";
 static const char counting[] =

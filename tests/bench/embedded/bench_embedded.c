@@ -55,7 +55,7 @@ bench_sync_us(const char *folder, size_t bytes)
 static kw_store *
 open_store(const char *folder)
 {
-    kw_model_embedded settings = {.path = folder, .cache_bytes = 64 << 20, .readers = 2};
+    kw_model_embedded settings = {.path = folder, .cache_bytes = 64 << 20};
     kw_error error;
     kw_store *store = kw_embedded_open(&settings, &error);
     if (!store)

@@ -70,12 +70,6 @@ open_store(void)
                                .compact = framed,
                                .tls = tls,
                                .channels = 8,
-                               .pipeline = 1,
-                               .connect_timeout_ms = 5000,
-                               .ping_ms = 20000,
-                               .rest_ms = 1000,
-                               .batch_bytes = 1 << 20,
-                               .retry_percent = 20,
                                .client_pause_ms = 100};
     kw_error error;
     kw_store *store = kw_hbase_open(&settings, &error);

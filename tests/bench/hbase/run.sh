@@ -171,7 +171,7 @@ READY
 start "$build/server/gateway/keywayd" policy "$port" "$admin"
 gateway=${started[-1]}
 # The settings of policy.yaml that change the rates, and the number of event loops.
-settings=$(grep -Eo '(loops|channels|pipeline|batch): *[^ ,}]+' "$work/policy.yaml" | paste -sd, || true)
+settings=$(grep -Eo '(loops|channels): *[^ ,}]+' "$work/policy.yaml" | paste -sd, || true)
 loops=$(cat /proc/"$gateway"/task/*/comm | grep -c '^loop' || true)
 settings="${settings:-default settings}, event loops: $loops"
 arguments=(--gateway-pid "$gateway" --grown-table "$grown" --settings "$settings")

@@ -16,7 +16,7 @@ import tempfile
 import time
 
 from keyway_gateway import Gateway, free_ports, plain, record, value, wait_until
-from keyway_hbase import PATIENT, WIDE_CLOCK, hbase_servers
+from keyway_hbase import hbase_servers
 from keyway_thrift.ttypes import Options, Order, Outcome, Query, Range
 from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
 
@@ -55,10 +55,10 @@ def policy_of(examples, store, redis):
     else:
         prefix = f"examples_{os.getpid()}_{int(time.time())}_"
         tables = on_hbase(tables, prefix)
-        where = f"servers: [{hbase_servers()['KW_HBASE_FRAMED']}], {PATIENT}, {WIDE_CLOCK}, transport: framed, protocol: compact"
+        where = f"servers: [{hbase_servers()['KW_HBASE_FRAMED']}], transport: framed, protocol: compact"
         head = HEAD.replace("STORE", f"{{kind: hbase, {where}, create_missing: true, catalog: {prefix}catalog}}")
     # The tests write records with fixed dates, independent of the date of the run.
-    sequences = f"sequences: {{counters: redis, redis: {redis}, keep: 3650d}}\n" if redis else "sequences: {keep: 3650d}\n"
+    sequences = f"sequences: {{redis: \"redis://{redis}\", keep: 3650d}}\n" if redis else "sequences: {keep: 3650d}\n"
     text = head.replace("SEQUENCES", sequences) + tables
     return text.replace("{", "{{").replace("}", "}}").replace("FOLDER", "{folder}")
 
@@ -235,7 +235,7 @@ def gateway_for(examples, store):
     """A ready gateway that serves the tables of these examples."""
     with contextlib.ExitStack() as stack:
         redis = None
-        if any("\nsequences: {counters: redis" in (POLICIES / f"{one}.yaml").read_text(encoding="utf-8") for one in examples):
+        if any("\nsequences: {redis: " in (POLICIES / f"{one}.yaml").read_text(encoding="utf-8") for one in examples):
             redis = stack.enter_context(redis_server())
         gateway = stack.enter_context(Gateway(policy_of(examples, store, redis)))
         wait_until(lambda: gateway.ready()["ready"], "the gateway to create the tables")

@@ -16,7 +16,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "examples"))
 from keyway_gateway import PATIENCE, Ready  # noqa: E402
-from keyway_hbase import PATIENT, SKIPPED, WIDE_CLOCK, hbase_servers  # noqa: E402
+from keyway_hbase import SKIPPED, hbase_servers  # noqa: E402
 from world import World, same  # noqa: E402
 
 WRITERS = HERE.parents[1] / "support" / "writers" / "run.sh"
@@ -169,7 +169,7 @@ def main():
     for name, form in FORMS.items():
         writers.order("create", name, form=form, ddl=DDL.get(name))
     policy = (HERE / "existing-tables.yaml").read_text(encoding="utf-8").replace("NAME", prefix)
-    store = f"{{kind: hbase, servers: [{servers['KW_HBASE_BUFFERED']}], {PATIENT}, {WIDE_CLOCK}, catalog: {prefix}_catalog}}"
+    store = f"{{kind: hbase, servers: [{servers['KW_HBASE_BUFFERED']}], catalog: {prefix}_catalog}}"
     text = f"listen: 127.0.0.1:0\nadmin: 127.0.0.1:0\nloops: 1\ntimeouts: {{call: 100s}}\nstore: {store}\n{policy}"
     with Ready(text.replace("{", "{{").replace("}", "}}")) as gateway:
         world = World(gateway, seed)

@@ -26,7 +26,7 @@ typedef struct queries {
     size_t count;
 } queries;
 
-static const kw_model_limits limits = {.list_values = 100, .ranges = 10000};
+static const kw_model_limits limits = {.ranges = 10000};
 
 static void
 add(queries *self, int path, const char *id, bool range, kw_order order, uint64_t count)

@@ -44,8 +44,10 @@ test_refused(void)
                    "shared:1:1: error: listen belongs in the file of each gateway");
     assert_refused("policy: {source: store}\n" TABLES, "tables cannot be in this file");
     assert_refused("policy: {source: file}\n" TABLES, "policy belongs in the file of each gateway");
-    assert_refused("sequences: {redis_password: x}\n" TABLES,
-                   "sequences.redis_password: a shared policy cannot contain a secret");
+    assert_refused("sequences: {redis: 'redis://:x@h'}\n" TABLES,
+                   "sequences.redis: a shared policy cannot contain a secret");
+    assert_refused("sequences: {redis: 'redis://h', redis_password_file: x}\n" TABLES,
+                   "sequences.redis_password_file names a file of one machine");
     assert_refused("tables:\n  t: {fields: {a: int}, key: [{field: a}], splits: {file: /etc/passwd}}\n",
                    "shared:2:52: error: table t: splits.file names a file of one machine");
     assert_refused(TABLES "  u: [\n", "error");
@@ -64,11 +66,12 @@ test_share(void)
     g_assert_cmpuint(both->tables_count, ==, 1);
     g_assert_cmpstr(both->store.catalog, ==, "catalog_t");
     g_assert_cmpint(both->sequences.keep_ms, ==, 2 * 86400000);
-    g_assert_cmpstr(both->sequences.redis_password, ==, "geheim");
+    g_assert_cmpstr(both->sequences.redis_password_file, ==, "/etc/keyway/redis");
+    g_assert_cmpstr(both->sequences.table, ==, "catalog_t_sequences");
     g_assert_cmpstr(both->shared_text, ==, "sequences: {keep: 2d}\n" TABLES);
     g_assert_cmpstr(both->tables_file, ==, "policy version 3");
     g_autofree char *text = kw_model_text_without_secrets(both);
-    g_assert_nonnull(strstr(text, "redis_password: (secret)"));
+    g_assert_nonnull(strstr(text, "keys: (secret)"));
     /* a combination can take the place of the own part; it does not need references to the two parts */
     g_autoptr(kw_model) again = kw_model_share(both, NULL, found);
     g_assert_cmpuint(again->tables_count, ==, 0);
@@ -86,7 +89,7 @@ test_share_with_catalog(void)
     static const char *const texts[] = {
         "tables:\n  catalog_t: {fields: {a: int}, key: [{field: a}]}\n",
         "tables:\n  t: {fields: {a: int}, store_table: 'default:catalog_t', key: [{field: a}]}\n",
-        "sequences: {table: catalog_t}\n" TABLES};
+        "tables:\n  catalog_t_sequences: {fields: {a: int}, key: [{field: a}]}\n"};
     g_autoptr(kw_model) own = read_good_file("policy_in_store.yaml");
     for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
         g_autofree char *problems = NULL;
@@ -94,28 +97,26 @@ test_share_with_catalog(void)
         g_autoptr(kw_diagnostics) found = kw_diagnostics_new("shared");
         g_assert_null(kw_model_share(own, shared, found));
         g_autofree char *text = kw_diagnostics_text(found);
-        g_assert_nonnull(strstr(text, "the store table catalog_t is the catalog"));
+        g_assert_nonnull(strstr(text, i < 2 ? "catalog_t is the catalog"
+                                            : "catalog_t_sequences is the table of sequences"));
     }
 }
 
 static void
 test_same_counters(void)
 {
-    static const char *const other[] = {"sequences: {table: x}\n" TABLES,
-                                        "sequences: {counters: redis}\n" TABLES};
-    static const char *const same[] = {"sequences: {redis_prefix: x}\n" TABLES,
-                                       "sequences: {keep: 1d}\n" TABLES};
-    g_autoptr(kw_model) base = read_good(TABLES);
-    for (size_t i = 0; i < 2; i++) {
-        g_autoptr(kw_model) a = read_good(other[i]), b = read_good(same[i]);
-        g_assert_false(kw_model_same_counters(base, a));
-        g_assert_true(kw_model_same_counters(base, b));
+    static const char *const other[] = {TABLES, "sequences: {redis: 'redis://h:1'}\n" TABLES,
+                                        "sequences: {redis: 'redis://g'}\n" TABLES,
+                                        "sequences: {redis: 'redis://h/1'}\n" TABLES};
+    g_autoptr(kw_model) base = read_good(TABLES), later = read_good("sequences: {keep: 1d}\n" TABLES);
+    g_autoptr(kw_model) redis = read_good("sequences: {redis: 'redis://h'}\n" TABLES);
+    g_autoptr(kw_model) named = read_good("sequences: {redis: 'redis://u:p@h:6379/0', keep: 1d}\n" TABLES);
+    g_assert_true(kw_model_same_counters(base, later));
+    g_assert_true(kw_model_same_counters(redis, named));
+    for (size_t i = 0; i < G_N_ELEMENTS(other); i++) {
+        g_autoptr(kw_model) with = read_good(other[i]);
+        g_assert_false(kw_model_same_counters(redis, with));
     }
-    g_autoptr(kw_model) redis = read_good(other[1]);
-    g_autoptr(kw_model) prefix = read_good("sequences: {counters: redis, redis_prefix: x}\n" TABLES);
-    g_autoptr(kw_model) address = read_good("sequences: {counters: redis, redis: 'h:1'}\n" TABLES);
-    g_assert_false(kw_model_same_counters(redis, prefix));
-    g_assert_false(kw_model_same_counters(redis, address));
 }
 
 /* --- cutting out ----------------------------------------------------------------------------------- */

@@ -21,7 +21,7 @@ temporary_folder_remove(const char *folder)
 kw_store *
 embedded_fixture_open_store(const char *folder, kw_error *ret_error)
 {
-    kw_model_embedded settings = {.path = folder, .cache_bytes = 8 << 20, .readers = 2};
+    kw_model_embedded settings = {.path = folder, .cache_bytes = 8 << 20};
     return kw_embedded_open(&settings, ret_error);
 }
 

@@ -328,7 +328,7 @@ test_missing_end(void)
             g_error("cut to %zu bytes: %s", size, error.text);
     }
     kw_buffer report = KW_BUFFER_EMPTY;
-    kw_model_embedded settings = {.path = copy, .cache_bytes = 8 << 20, .readers = 1};
+    kw_model_embedded settings = {.path = copy, .cache_bytes = 8 << 20};
     store_file_write(copy, &log, log.size - 1);
     g_assert_true(kw_embedded_repair(&settings, &report, &error));
     kw_buffer_append_byte(&report, 0);
@@ -411,7 +411,7 @@ test_repair(void)
     kw_error error;
     g_assert_cmpint(open_and_read_all(copy, &error), ==, REJECTED);
     kw_buffer report = KW_BUFFER_EMPTY;
-    kw_model_embedded settings = {.path = copy, .cache_bytes = 8 << 20, .readers = 1};
+    kw_model_embedded settings = {.path = copy, .cache_bytes = 8 << 20};
     g_assert_true(kw_embedded_repair(&settings, &report, &error));
     kw_buffer_append_byte(&report, 0);
     g_autofree char *offset = g_strdup_printf("at byte %zu: ", reader.start);

@@ -46,7 +46,7 @@ limits_that_exceed_the_default(void)
 {
     g_assert_cmpint(budget("store: {cache: 3GiB}\n", 8192 * MIB), ==, 4096 * MIB);
     g_assert_cmpint(budget("store: {cache: 4GiB}\n", 8192 * MIB), ==, -1);
-    g_assert_cmpint(budget("limits: {decoded: 2GiB}\n", 2048 * MIB), ==, -1);
+    g_assert_cmpint(budget("limits: {frame: 512MiB}\n", 2048 * MIB), ==, -1);
 }
 
 static void
@@ -54,8 +54,7 @@ a_small_machine(void)
 {
     g_assert_cmpint(budget("", 256 * MIB), ==, 168 * MIB);
     g_assert_cmpint(budget("", 128 * MIB), ==, -1);
-    g_assert_cmpint(budget("limits: {decoded: 16MiB, frame: 4MiB}\nstore: {cache: 8MiB}\n", 128 * MIB), ==,
-                    64 * MIB);
+    g_assert_cmpint(budget("limits: {frame: 4MiB}\nstore: {cache: 8MiB}\n", 128 * MIB), ==, 64 * MIB);
 }
 
 int

@@ -12,7 +12,7 @@ expect_put(const several_address *bad, size_t bad_count)
     several_address all[4];
     fixture on;
     kw_model_hbase settings = fixture_init(&on, 1, FRAMED_COMPACT);
-    settings.connect_timeout_ms = 3000;
+    on.bed.tuning.connect_timeout_ms = 3000;
     memcpy(all, bad, bad_count * sizeof *bad);
     all[bad_count] = (several_address){"127.0.0.1", thrift2_fake_port(on.fakes[0])};
     several_addresses_set(all, bad_count + 1);
@@ -47,7 +47,7 @@ test_close_while_connecting(void)
     several_address all[] = {{"127.0.0.1", hole.port}, {"127.0.0.1", hole.port}};
     fixture on;
     kw_model_hbase settings = fixture_init(&on, 1, FRAMED_COMPACT);
-    settings.connect_timeout_ms = 1000;
+    on.bed.tuning.connect_timeout_ms = 1000;
     several_addresses_set(all, 2);
     on.servers[0].host = "several";
     fixture_open(&on, &settings);

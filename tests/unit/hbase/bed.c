@@ -19,6 +19,13 @@ answer_clear(answer *got)
     got->regions = NULL;
 }
 
+const kw_hbase_tuning bed_tuning = {.pipeline = 1,
+                                    .connect_timeout_ms = 1000,
+                                    .ping_ms = 20000,
+                                    .backoff_ms = 200,
+                                    .batch_bytes = 1024 * 1024,
+                                    .retry_percent = 20};
+
 kw_model_hbase
 bed_settings(const kw_model_server *servers, size_t count, bool framed, bool compact)
 {
@@ -27,13 +34,7 @@ bed_settings(const kw_model_server *servers, size_t count, bool framed, bool com
                             .servers_count = count,
                             .framed = framed,
                             .compact = compact,
-                            .channels = 2,
-                            .pipeline = 1,
-                            .connect_timeout_ms = 1000,
-                            .ping_ms = 20000,
-                            .rest_ms = 200,
-                            .batch_bytes = 1024 * 1024,
-                            .retry_percent = 20};
+                            .channels = 2};
 }
 
 void
@@ -41,7 +42,7 @@ bed_open(bed *in, const kw_model_hbase *settings)
 {
     kw_error error = KW_ERROR_NONE;
     in->loop = kw_loop_new();
-    in->store = kw_hbase_open(settings, &error);
+    in->store = kw_hbase_open_tuned(settings, &in->tuning, &error);
     g_assert_cmpstr(error.text, ==, "");
     g_assert_nonnull(in->store);
     in->handle = kw_store_open_handle(in->store, in->loop);

@@ -6,6 +6,7 @@
 #include "store/hbase/hbase.h"
 
 typedef struct bed {
+    kw_hbase_tuning tuning; /* set before bed_open */
     kw_loop *loop;
     kw_store *store;
     kw_store_handle *handle;
@@ -25,7 +26,9 @@ typedef struct answer {
 void answer_clear(answer *got);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(answer, answer_clear)
 
-/* Defaults for tests: short times, two channels. */
+/* Defaults for tests: short times. */
+extern const kw_hbase_tuning bed_tuning;
+/* Two channels. */
 kw_model_hbase bed_settings(const kw_model_server *servers, size_t count, bool framed, bool compact);
 
 void bed_open(bed *in, const kw_model_hbase *settings);

@@ -17,9 +17,9 @@ fixture_init(fixture *on, size_t fakes, kw_wire_form form)
         on->fakes[i] = thrift2_fake_start(form, 0, NULL);
         on->servers[i] = (kw_model_server){.host = "127.0.0.1", .port = thrift2_fake_port(on->fakes[i])};
     }
-    kw_model_hbase settings = bed_settings(on->servers, fakes, form.framed, form.protocol == KW_WIRE_COMPACT);
-    settings.connect_timeout_ms = 60000;
-    return settings;
+    on->bed.tuning = bed_tuning;
+    on->bed.tuning.connect_timeout_ms = 60000;
+    return bed_settings(on->servers, fakes, form.framed, form.protocol == KW_WIRE_COMPACT);
 }
 
 void

@@ -277,9 +277,9 @@ test_kill_under_scan(void)
 static void
 test_deadline_of_frozen(void)
 {
-    bed alone;
+    bed alone = {.tuning = bed_tuning};
     kw_model_hbase settings = bed_settings(&servers[0], 1, true, true);
-    settings.connect_timeout_ms = 30000; /* so that the deadline ends the calls */
+    alone.tuning.connect_timeout_ms = 30000; /* so that the deadline ends the calls */
     bed_open(&alone, &settings);
     bed_await_ready(&alone);
     g_free(real_thrift("freeze victim"));
@@ -307,7 +307,8 @@ main(int argc, char **argv)
     servers[0] = (kw_model_server){.host = "127.0.0.1", .port = (uint16_t)strtoul(port, NULL, 10)};
     kw_model_hbase settings = bed_settings(servers, 2, true, true);
     settings.channels = 4;
-    settings.connect_timeout_ms = SILENCE_MS;
+    on.tuning = bed_tuning;
+    on.tuning.connect_timeout_ms = SILENCE_MS;
     bed_open(&on, &settings);
     bed_await_ready(&on);
     snprintf(table, sizeof table, "kwk_%d", (int)getpid());

@@ -243,7 +243,7 @@ test_cut_by_bytes(void)
     batch all;
     size_t largest = 0;
     kw_model_hbase settings = fixture_init(&on, 1, FRAMED_COMPACT);
-    settings.batch_bytes = 300000;
+    on.bed.tuning.batch_bytes = 300000;
     fixture_open(&on, &settings);
     thrift2_fake_set_script(on.fakes[0], note_largest, &largest);
     g_autofree char *value = g_strnfill(50000, 'x');

@@ -157,7 +157,7 @@ test_silent_server(void)
 {
     fixture on;
     kw_model_hbase settings = fixture_init(&on, 2, FRAMED_COMPACT);
-    settings.connect_timeout_ms = 1000;
+    on.bed.tuning.connect_timeout_ms = 1000;
     fixture_open(&on, &settings);
     await_channels(&on, 2);
     thrift2_fake_set_row(on.fakes[0], "r", "v");
@@ -181,7 +181,7 @@ test_accept_then_hang(void)
 {
     fixture on;
     kw_model_hbase settings = fixture_init(&on, 1, FRAMED_COMPACT);
-    settings.connect_timeout_ms = 300;
+    on.bed.tuning.connect_timeout_ms = 300;
     thrift2_fake_set_no_reads(on.fakes[0], true);
     fixture_open(&on, &settings);
     fixture_failed(fixture_put(&on, "r", UNSTAMPED, 2000), KW_OUTCOME_FAILED, KW_TIMEOUT);
@@ -271,7 +271,7 @@ test_ping(void)
 {
     fixture on;
     kw_model_hbase settings = fixture_init(&on, 1, BUFFERED_BINARY);
-    settings.ping_ms = 250;
+    on.bed.tuning.ping_ms = 250;
     fixture_open(&on, &settings);
     bed_await_ready(&on.bed);
     uint64_t start = kw_clock_mono_ns();
@@ -363,7 +363,7 @@ test_outage(void)
 {
     fixture on;
     kw_model_hbase settings = fixture_init(&on, 1, FRAMED_COMPACT);
-    settings.rest_ms = 20000;
+    on.bed.tuning.backoff_ms = 20000;
     fixture_open_quiet(&on, &settings);
     bed_await_ready(&on.bed);
     kw_log_configure(KW_LOG_INFO, false);
@@ -521,7 +521,7 @@ test_pipeline(void)
     fixture on;
     kw_model_hbase settings = fixture_init(&on, 1, BUFFERED_BINARY);
     settings.channels = 1;
-    settings.pipeline = 8;
+    on.bed.tuning.pipeline = 8;
     fixture_open(&on, &settings);
     bed_await_ready(&on.bed);
     enum { CALLS = 100 };

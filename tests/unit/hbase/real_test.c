@@ -287,7 +287,8 @@ main(int argc, char **argv)
     kw_model_server server;
     real_init(&argc, &argv, &server, &framed);
     kw_model_hbase settings = bed_settings(&server, 1, framed, framed);
-    settings.connect_timeout_ms = 30000; /* a busy HBase can be silent for seconds */
+    on.tuning = bed_tuning;
+    on.tuning.connect_timeout_ms = 30000; /* a busy HBase can be silent for seconds */
     bed_open(&on, &settings);
     bed_await_ready(&on);
     snprintf(table, sizeof table, "kwr_%d_%d", framed, (int)getpid());

@@ -93,8 +93,7 @@ net_host_limits(void)
                            .peer_connections = 100,
                            .frame_bytes = 4 << 20,
                            .in_flight = 16,
-                           .frame_ms = PATIENCE_MS,
-                           .handshake_ms = PATIENCE_MS};
+                           .frame_ms = PATIENCE_MS};
 }
 
 net_host *

@@ -105,12 +105,8 @@ place_new(place *at)
 {
     kw_net_handler handler = {
         .user = at, .loop_open = on_loop_open, .request = on_request, .loop_close = on_loop_close};
-    kw_net_limits limits = {.connections = 10,
-                            .peer_connections = 10,
-                            .frame_bytes = 4096,
-                            .in_flight = 1,
-                            .frame_ms = 10000,
-                            .handshake_ms = 10000};
+    kw_net_limits limits = {
+        .connections = 10, .peer_connections = 10, .frame_bytes = 4096, .in_flight = 1, .frame_ms = 10000};
     *at = (place){.main = kw_loop_new(), .net = kw_net_new(2, limits, &handler)};
 }
 

@@ -141,8 +141,7 @@ static const kw_net_limits default_limits = {.connections = 100,
                                              .frame_bytes = 4 * 1024 * 1024,
                                              .in_flight = 16,
                                              .frame_ms = 60000,
-                                             .idle_ms = 0,
-                                             .handshake_ms = 60000};
+                                             .idle_ms = 0};
 
 static test_server *
 server_new(kw_net_limits limits, unsigned loops, kw_tls_context *tls)
@@ -819,7 +818,7 @@ test_a_tls_handshake_times_out(void)
         &(kw_model_tls){.certificate = pem, .key = key, .ca = "", .server_name = ""}, &error);
     g_assert_nonnull(tls);
     kw_net_limits limits = default_limits;
-    limits.handshake_ms = 200;
+    limits.frame_ms = 200;
     test_server *server = server_new(limits, 1, tls);
     int64_t broken = kw_metrics_read(KW_METRIC_connections_broken), before = g_get_monotonic_time();
     expect_end(connect_client(server));

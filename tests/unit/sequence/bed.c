@@ -1,9 +1,12 @@
 #include "bed.h"
 
 #include "config/reader.h"
+#include "sequence/sequence_internal.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+int64_t bed_lease_ms = KW_WORKER_LEASE_MS;
 int64_t bed_wall_ms = 1790000000000;
 uint64_t bed_mono_ns = 1000000000;
 
@@ -56,6 +59,31 @@ bed_pass_all_ms(bed *self, int64_t ms)
 
 /* --- policy ------------------------------------------------------------------------------------------- */
 
+/* Removes ", block: N" from the line of a field. Returns N; 0: the line has none. */
+static int64_t
+cut_block(char *line)
+{
+    static const char name[] = ", block: ";
+    char *at = strstr(line, name), *end;
+    if (!at)
+        return 0;
+    int64_t block = (int64_t)strtoll(at + strlen(name), &end, 10);
+    memmove(at, end, strlen(end) + 1);
+    return block;
+}
+
+/* The model is not shared yet. */
+static void
+set_block(kw_model *model, const char *line, int64_t block)
+{
+    const kw_model_table *table = &model->tables[0];
+    for (size_t i = 0; i < table->fields_count; i++) {
+        kw_model_field *field = (kw_model_field *)&table->fields[i];
+        if (g_str_has_prefix(line, field->name) && line[strlen(field->name)] == ':')
+            field->generate.block = block;
+    }
+}
+
 static kw_policy *
 read_policy(const char *more, const char *fields)
 {
@@ -63,13 +91,20 @@ read_policy(const char *more, const char *fields)
     g_autoptr(GString) text = g_string_new(more);
     g_auto(GStrv) lines = g_strsplit(fields, "\n", -1);
     g_string_append(text, "tables:\n  t:\n    fields:\n      key: string\n      ts: timestamp\n");
-    for (char **line = lines; *line; line++)
-        g_string_append_printf(text, "      %s\n", *line);
+    int64_t blocks[16] = {0};
+    g_assert_cmpuint(g_strv_length(lines), <=, G_N_ELEMENTS(blocks));
+    for (size_t i = 0; lines[i]; i++) {
+        blocks[i] = cut_block(lines[i]);
+        g_string_append_printf(text, "      %s\n", lines[i]);
+    }
     g_string_append(text, "    key: [field: key]\n");
     const kw_component_schema *const *schemas = kw_rule_schemas(&count);
     g_autoptr(kw_diagnostics) problems = kw_diagnostics_new("test.yaml");
     g_autoptr(kw_model) model =
         kw_model_read_text("test.yaml", text->str, text->len, schemas, count, problems);
+    for (size_t i = 0; model && lines[i]; i++)
+        if (blocks[i])
+            set_block(model, lines[i], blocks[i]);
     kw_policy *policy = model ? kw_policy_new(model, problems) : NULL;
     if (!policy) {
         g_autofree char *why = kw_diagnostics_text(problems);
@@ -160,6 +195,7 @@ bed_open(bed *self, size_t number)
         gateway->bed = self;
         gateway->handle = kw_store_open_handle(self->store, self->loop);
         gateway->sequences = kw_sequences_new(kw_policy_model(self->policy), self->loop, gateway->handle);
+        kw_sequences_set_lease(gateway->sequences, bed_lease_ms);
         gateway->generator = kw_generator_new(gateway->sequences, self->loop, gateway->handle);
     }
     kw_sequences_prepare(gateway->sequences, self->policy, kw_deadline_in_ms(BED_PATIENCE_MS), prepared,

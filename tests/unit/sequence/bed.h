@@ -33,7 +33,9 @@ typedef struct bed {
 } bed;
 
 /* A policy with one table t with these fields ("seq: {type: int, generate: {kind: sequence}}", one per
- * line, without indentation), and `more` settings before the tables. Gateways are opened one by one. */
+ * line, without indentation), and `more` settings before the tables. Gateways are opened one by one. A
+ * sequence can have small blocks: "kind: sequence, block: 10" is not a setting, but the bed changes the
+ * model. */
 bed *bed_new(const char *more, const char *fields);
 bed *bed_new_over(kw_store *inner, const char *more, const char *fields);
 void bed_free(bed *self);
@@ -61,6 +63,9 @@ const char *bed_text(bed *self, const kw_value *values);
 void bed_write(bed *self, const kw_write *write);
 
 void bed_run_until(bed *self, const bool *flag);
+
+/* Of worker numbers, for gateways that are opened later. */
+extern int64_t bed_lease_ms;
 
 /* The injected clocks. */
 extern int64_t bed_wall_ms;

@@ -178,7 +178,7 @@ test_ticks(void)
 static void
 test_blocks(void)
 {
-    kw_model_generate how = {.from = 10, .to = 19, .block = 4, .prefetch = 50};
+    kw_model_generate how = {.from = 10, .to = 19, .block = 4};
     kw_number_range range = kw_number_range_of(&how);
     kw_block block;
     g_assert_cmpuint(range.length, ==, 10);

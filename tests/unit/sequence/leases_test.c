@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LEASE "sequences: {lease: 1min}\n"
 #define LEASE_MS 60000
 #define HOUR_MS INT64_C(3600000)
 
@@ -86,7 +85,7 @@ static void
 open_fixture(lease_fixture *self, const id_form *form)
 {
     *self = (lease_fixture){.form = form, .seen = g_hash_table_new(g_direct_hash, g_direct_equal)};
-    self->bed = bed_new(LEASE, form->field);
+    self->bed = bed_new("", form->field);
     g_assert_true(bed_open(self->bed, 0));
     self->number = worker_of(self, next(self, 0));
     for (int64_t i = 0; i < INT64_C(1) << form->worker_bits; i++)
@@ -260,6 +259,7 @@ main(int count, char **arguments)
 {
     g_test_init(&count, &arguments, NULL);
     bed_inject_clock();
+    bed_lease_ms = LEASE_MS;
     g_test_add_func("/leases/hang", test_hang);
     g_test_add_func("/leases/clocks_that_differ", test_differ);
     g_test_add_func("/leases/die", test_die);

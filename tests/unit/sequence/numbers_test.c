@@ -94,9 +94,8 @@ test_wrap(void)
 static void
 test_wrap_after_idle_time(void)
 {
-    bed *self =
-        bed_new("", "seq: {type: int, generate: {kind: sequence, from: 0, to: 99, block: 20, prefetch: 0, "
-                    "at_end: wrap}}");
+    bed *self = bed_new("", "seq: {type: int, generate: {kind: sequence, from: 0, to: 99, block: 20, "
+                            "at_end: wrap}}");
     bool seen[100] = {false};
     bed_inject_clock();
     g_assert_true(bed_open(self, 0) && bed_open(self, 1));

@@ -191,7 +191,7 @@ test_expiry(void)
 static bed *
 open_embedded(const char *folder, const char *more, const char *fields)
 {
-    kw_model_embedded settings = {.path = folder, .cache_bytes = 8 << 20, .readers = 1};
+    kw_model_embedded settings = {.path = folder, .cache_bytes = 8 << 20};
     kw_error error;
     kw_store *store = kw_embedded_open(&settings, &error);
     if (!store)

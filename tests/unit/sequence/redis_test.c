@@ -96,9 +96,9 @@ static void
 counters_open(counters *self, uint16_t port, const several_address *addresses, size_t count)
 {
     kw_model_sequences settings = {
-        .redis_host = "several", .redis_port = port, .redis_password = "", .redis_prefix = "p:"};
+        .table = "p_sequences", .redis_host = "several", .redis_port = port, .redis_user = ""};
     *self = (counters){.loop = kw_loop_new()};
-    self->backend = kw_sequence_backend_open_redis(&settings, self->loop);
+    self->backend = kw_sequence_backend_open_redis(&settings, "", self->loop);
     several_addresses_set(addresses, count);
 }
 

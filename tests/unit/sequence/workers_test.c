@@ -11,7 +11,6 @@
 #include <string.h>
 
 #define SNOWFLAKE "id: {type: int, generate: {kind: snowflake, epoch: 0}}"
-#define LEASE "sequences: {lease: 10s}\n"
 #define LEASE_MS 10000
 
 static GHashTable *seen;
@@ -81,7 +80,7 @@ set_lease(bed *self, int64_t worker, const char *owner, int64_t until_ms)
 static void
 test_ids(void)
 {
-    bed *self = start(LEASE, SNOWFLAKE);
+    bed *self = start("", SNOWFLAKE);
     g_assert_true(bed_open(self, 0));
     int64_t before = 0;
     for (int i = 0; i < 3000; i++) {
@@ -102,7 +101,7 @@ test_ids(void)
 static void
 test_faster_than_the_clock(void)
 {
-    bed *self = start(LEASE, SNOWFLAKE);
+    bed *self = start("", SNOWFLAKE);
     g_assert_true(bed_open(self, 0));
     self->control->never_answer = true;
     int64_t now = bed_wall_ms, id = 0;
@@ -120,7 +119,7 @@ test_faster_than_the_clock(void)
 static void
 test_clock_steps_back(void)
 {
-    bed *self = start(LEASE, SNOWFLAKE);
+    bed *self = start("", SNOWFLAKE);
     g_assert_true(bed_open(self, 0));
     int64_t last = next(self, 0), began = bed_wall_ms;
     for (int i = 0; i < 10; i++) {
@@ -141,7 +140,7 @@ test_clock_steps_back(void)
 static void
 test_clock_steps_back_over_restarts(void)
 {
-    bed *self = start(LEASE, SNOWFLAKE);
+    bed *self = start("", SNOWFLAKE);
     g_assert_true(bed_open(self, 0));
     int64_t began = bed_wall_ms, worker = worker_of(next(self, 0));
     /* Leave one number free: all others are leased for a long time. */
@@ -170,7 +169,7 @@ test_clock_steps_back_over_restarts(void)
 static void
 test_one_number_per_gateway(void)
 {
-    bed *self = start(LEASE, SNOWFLAKE);
+    bed *self = start("", SNOWFLAKE);
     g_autoptr(GHashTable) workers = g_hash_table_new(g_direct_hash, g_direct_equal);
     for (size_t i = 0; i < BED_GATEWAYS; i++) {
         g_assert_true(bed_open(self, i));
@@ -185,7 +184,7 @@ test_one_number_per_gateway(void)
 static void
 test_fencing(void)
 {
-    bed *self = start(LEASE, SNOWFLAKE);
+    bed *self = start("", SNOWFLAKE);
     g_assert_true(bed_open(self, 0));
     int64_t worker = worker_of(next(self, 0));
     self->control->never_answer = true;
@@ -209,7 +208,7 @@ test_fencing(void)
 static void
 test_renews(void)
 {
-    bed *self = start(LEASE, SNOWFLAKE);
+    bed *self = start("", SNOWFLAKE);
     g_assert_true(bed_open(self, 0));
     int64_t worker = worker_of(next(self, 0));
     self->plan.fault = KW_FAULT_UNKNOWN_APPLIED; /* one renewal fails, the next ones succeed */
@@ -228,7 +227,7 @@ test_renews(void)
 static void
 test_taken_over(void)
 {
-    bed *self = start(LEASE, SNOWFLAKE);
+    bed *self = start("", SNOWFLAKE);
     g_assert_true(bed_open(self, 0));
     int64_t lost = kw_metrics_read(KW_METRIC_worker_leases_lost);
     int64_t worker = worker_of(next(self, 0));
@@ -246,7 +245,7 @@ test_taken_over(void)
 static void
 test_dead_gateway(void)
 {
-    bed *self = start(LEASE, SNOWFLAKE);
+    bed *self = start("", SNOWFLAKE);
     g_assert_true(bed_open(self, 0));
     int64_t worker = worker_of(next(self, 0));
     char row[32];
@@ -268,7 +267,7 @@ test_dead_gateway(void)
 static void
 test_damaged_lease(void)
 {
-    bed *self = start(LEASE, SNOWFLAKE);
+    bed *self = start("", SNOWFLAKE);
     g_assert_true(bed_open(self, 0));
     kw_cell cell = {.family = KW_BYTES_LITERAL("n"),
                     .qualifier = KW_BYTES_LITERAL("lease"),
@@ -301,7 +300,7 @@ test_faults(void)
     for (size_t kind = 0; kind < G_N_ELEMENTS(faults); kind++) {
         bool failed = true;
         for (uint64_t n = 1; failed; n++) {
-            bed *self = start(LEASE, SNOWFLAKE);
+            bed *self = start("", SNOWFLAKE);
             self->plan.fault = (int)faults[kind];
             self->plan.fail_at = n;
             for (int i = 0; i < 3 && !bed_open(self, 0); i++)
@@ -362,7 +361,7 @@ stopped(void *user)
 static void
 test_threads(void)
 {
-    bed *self = start("sequences: {lease: 1min}\n", SNOWFLAKE);
+    bed *self = start("", SNOWFLAKE);
     g_assert_true(bed_open(self, 0));
     kw_worker *worker = kw_worker_new("keyway_sequences", kw_snowflake_form_of(false), 60000, self->loop,
                                       self->gateways[0].handle);

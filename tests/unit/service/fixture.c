@@ -5,7 +5,7 @@
 #include <glib.h>
 
 static const char text[] = "store: {kind: null}\n"
-                           "limits: {list_values: 3, page_rows: 100, page_bytes: 64KiB, batch_records: 2}\n"
+                           "limits: {ranges: 3, page_rows: 100, frame: 128KiB, batch_records: 2}\n"
                            "tables:\n"
                            "  events:\n"
                            "    fields:\n"

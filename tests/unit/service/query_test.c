@@ -99,7 +99,7 @@ test_a_query_with_all_members(void)
     g_assert_true(plan_query->from_inclusive && !plan_query->to_inclusive && plan_query->full_scan);
     g_assert_cmpint(plan_query->order, ==, KW_ORDER_ASCENDING);
     g_assert_cmpuint(plan_query->limit, ==, 7);
-    g_assert_cmpuint(plan_query->range_limit, ==, 4); /* limits.list_values and a bucket */
+    g_assert_cmpuint(plan_query->range_limit, ==, 3);
     g_assert_cmpuint(request.limit, ==, 7);
     g_assert_cmpuint(request.page_rows, ==, 100); /* reduced to the limit */
     g_assert_cmpuint(request.page_bytes, ==, 10);

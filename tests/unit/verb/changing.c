@@ -117,7 +117,7 @@ changing_serve(changing *self, changing_version version)
 static void
 open_desk(changing *self)
 {
-    kw_model_embedded settings = {.path = self->folder, .cache_bytes = 8 << 20, .readers = 2};
+    kw_model_embedded settings = {.path = self->folder, .cache_bytes = 8 << 20};
     kw_error error;
     kw_store *store = kw_embedded_open(&settings, &error);
     if (!store)

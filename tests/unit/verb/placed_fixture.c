@@ -69,7 +69,7 @@ placed_fixture_open(placed_fixture *self)
     *self = (placed_fixture){0};
     g_autofree char *folder = g_dir_make_tmp("copy-XXXXXX", NULL);
     self->folder = g_build_filename(folder, "data", NULL);
-    kw_model_embedded settings = {.path = self->folder, .cache_bytes = 8 << 20, .readers = 2};
+    kw_model_embedded settings = {.path = self->folder, .cache_bytes = 8 << 20};
     kw_store *store = kw_embedded_open(&settings, &error);
     if (!store)
         g_error("%s", error.text);

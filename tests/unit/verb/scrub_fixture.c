@@ -8,7 +8,7 @@
 
 static const char policy[] =
     "store: {kind: embedded}\n"
-    "limits: {batch_records: 500, page_rows: 1000, page_bytes: 65536, frame: 1048576}\n"
+    "limits: {batch_records: 500, page_rows: 1000, frame: 1048576}\n"
     "tables:\n"
     "  visits:\n"
     "    fields:\n"
@@ -57,7 +57,7 @@ scrub_fixture_open(scrub_fixture *self)
     *self = (scrub_fixture){.text = g_string_new(NULL)};
     g_autofree char *folder = g_dir_make_tmp("scrub-XXXXXX", NULL);
     self->folder = g_build_filename(folder, "data", NULL);
-    kw_model_embedded settings = {.path = self->folder, .cache_bytes = 8 << 20, .readers = 2};
+    kw_model_embedded settings = {.path = self->folder, .cache_bytes = 8 << 20};
     kw_store *store = kw_embedded_open(&settings, &error);
     if (!store)
         g_error("%s", error.text);

@@ -42,7 +42,7 @@ create(desk *self, const char *table)
 static void
 open_store(fixture *self)
 {
-    kw_model_embedded settings = {.path = self->folder, .cache_bytes = 8 << 20, .readers = 2};
+    kw_model_embedded settings = {.path = self->folder, .cache_bytes = 8 << 20};
     kw_error error;
     kw_store *store = kw_embedded_open(&settings, &error);
     if (!store)
@@ -205,7 +205,7 @@ run_on_embedded_store(store_test run)
 {
     g_autofree char *parent = g_dir_make_tmp("verbs-XXXXXX", NULL);
     g_autofree char *folder = g_build_filename(parent, "data", NULL);
-    kw_model_embedded settings = {.path = folder, .cache_bytes = 8 << 20, .readers = 2};
+    kw_model_embedded settings = {.path = folder, .cache_bytes = 8 << 20};
     kw_error error;
     kw_store *store = kw_embedded_open(&settings, &error);
     if (!store)

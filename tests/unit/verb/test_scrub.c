@@ -262,7 +262,7 @@ test_large_rows(void)
 {
     scrub_fixture self;
     scrub_fixture_open(&self);
-    g_autofree char *note = g_strnfill(16000, 'n');
+    g_autofree char *note = g_strnfill(128000, 'n');
     for (int i = 0; i < 20; i++) {
         g_autofree char *record = g_strdup_printf("id=r%d ts=1 city=x note=%s", i, note);
         put_record(&self, record, 1000);

@@ -50,7 +50,7 @@ static void
 set_up(fixture *self, const void *table)
 {
     g_autofree char *folder = g_dir_make_tmp("versions-XXXXXX", NULL);
-    kw_model_embedded settings = {.cache_bytes = 8 << 20, .readers = 2};
+    kw_model_embedded settings = {.cache_bytes = 8 << 20};
     kw_error error;
     self->folder = g_build_filename(folder, "data", NULL);
     settings.path = self->folder;

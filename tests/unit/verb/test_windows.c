@@ -14,7 +14,7 @@
 #define BETWEEN " ts=1620000000..1620604800"
 
 static const char policy[] = "store: {kind: embedded}\n"
-                             "limits: {list_values: 50, page_rows: 1000}\n"
+                             "limits: {ranges: 50, page_rows: 1000}\n"
                              "tables:\n"
                              "  texts:\n"
                              "    fields:\n"
