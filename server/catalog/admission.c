@@ -11,7 +11,6 @@
 #include "catalog/admission_internal.h"
 
 #include "base/log.h"
-#include "catalog/adopt.h"
 #include "catalog/create.h"
 #include "catalog/others.h"
 #include "catalog/zones.h"
@@ -62,10 +61,7 @@ static const kw_facts *
 find_recorded(kw_admission *admission, const kw_facts *wanted)
 {
     const kw_facts *found = kw_catalog_image_table(admission->image, wanted->table);
-    if (found)
-        return found;
-    kw_facts *adopted = kw_catalog_adopt(admission->image, wanted, admission->arena);
-    return adopted ? adopted : find_renamed(admission, wanted);
+    return found ? found : find_renamed(admission, wanted);
 }
 
 static bool
@@ -128,9 +124,6 @@ compare_table(kw_admission *admission, size_t table, const kw_evidence *evidence
     kw_facts_change *change = &admission->changes[table];
     if (admission->settled[table])
         return true;
-    if (!admission->recorded[table] &&
-        !kw_catalog_check_legacy(admission->image, admission->wanted[table], evidence, ret_error))
-        return false;
     const kw_evidence known = known_of(admission, evidence);
     return kw_facts_compare(admission->recorded[table], admission->wanted[table], &known,
                             kw_admission_step(admission), admission->arena, change, ret_error);

@@ -78,14 +78,6 @@ kw_admission_list_exclusive(const kw_admission *admission, const char ***ret_tab
     return count;
 }
 
-bool
-kw_admission_has_path(const kw_admission *admission, size_t table, size_t path)
-{
-    g_assert(table < admission->count && path < admission->wanted[table]->paths_count);
-    const kw_facts *recorded = admission->recorded[table];
-    return recorded && kw_facts_has_path(recorded, &admission->wanted[table]->paths[path]);
-}
-
 /* The placement of a path of a table that the catalog does not contain; NULL: another one. */
 static kw_placement_facts *
 find_new(const kw_admission *admission, size_t table, size_t path)

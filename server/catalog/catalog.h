@@ -84,10 +84,6 @@ void kw_admission_leave_out(kw_admission *admission, size_t table, const kw_erro
  * or forget them after the commit. */
 size_t kw_admission_hold(const kw_admission *admission, const char *const **ret_tables);
 
-/* True if the catalog has the path with the layout and the key rule of the policy, so that it can have rows.
- */
-bool kw_admission_has_path(const kw_admission *admission, size_t table, size_t path);
-
 /* True if the path is new to the catalog, and its store table has rows: they must be checked (verb/sample.h)
  * before the commit. Store tables that only Keyway fills are not checked. */
 bool kw_admission_is_unchecked(const kw_admission *admission, size_t table, size_t path);

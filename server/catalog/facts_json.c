@@ -1,14 +1,14 @@
 /* Facts as JSON: one object per table. Members with their default value are omitted, so that the text of a
  * table with a hundred fields has only a few KiB. A reader ignores unknown members, which later releases may
- * add. While a key rule changes, or a path is being added or dropped, the member with the placements of the
- * path has another name. So an earlier release of Keyway, which would serve one of two placements alone, or
- * read a path that does not have all records, cannot read the facts. */
+ * add. If rows must be read or written differently because of a new member, a release that ignored it would
+ * harm them: such facts get a greater `form`, and a release that does not know the form refuses them. */
 #include "catalog/facts.h"
 #include "catalog/json.h"
 
 #include "store/check.h"
 
-#define CHANGING "changing_placements"
+/* Not printed: the default. */
+#define FORM 1
 
 /* --- printing -------------------------------------------------------------------------------------- */
 
@@ -79,7 +79,7 @@ print_path(JsonBuilder *to, const kw_path_facts *path)
     json_builder_begin_object(to);
     add_text(to, "name", path->name);
     add_flag(to, "association", path->association);
-    json_builder_set_member_name(to, kw_path_facts_is_changing(path) ? CHANGING : "placements");
+    json_builder_set_member_name(to, "placements");
     json_builder_begin_array(to);
     for (size_t i = 0; i < path->placements_count; i++)
         if (path->placements[i].state != KW_PLACEMENT_ABSENT)
@@ -199,10 +199,9 @@ static bool
 parse_path(JsonObject *from, kw_arena *arena, kw_path_facts *to)
 {
     JsonObject **objects;
-    const char *placements = json_object_has_member(from, CHANGING) ? CHANGING : "placements";
     *to = (kw_path_facts){.name = kw_catalog_json_text(from, "name", arena),
                           .association = flag_of(from, "association")};
-    if (!to->name[0] || !objects_of(from, placements, arena, &objects, &to->placements_count))
+    if (!to->name[0] || !objects_of(from, "placements", arena, &objects, &to->placements_count))
         return false;
     to->placements = KW_ARENA_ARRAY(arena, kw_placement_facts, to->placements_count);
     for (size_t i = 0; i < to->placements_count; i++)
@@ -255,6 +254,14 @@ kw_facts_parse(kw_bytes text, kw_arena *arena, kw_facts **ret_facts, kw_error *r
     g_autoptr(JsonParser) parser = json_parser_new_immutable();
     kw_facts *facts = KW_ARENA_NEW(arena, kw_facts);
     JsonObject *object = kw_catalog_json_object(parser, text);
+    int64_t form = object ? number_of(object, "form") : -1;
+    if (form > FORM)
+        return kw_error_set(
+            ret_error, KW_REFUSED,
+            "the facts of table %s have form %" G_GINT64_FORMAT
+            ", which a later release of Keyway wrote; this one knows form %d; start a release "
+            "that knows it",
+            kw_show(kw_bytes_of_text(kw_catalog_json_text(object, "table", arena))).text, (gint64)form, FORM);
     if (!object || !parse_table(object, arena, facts))
         return kw_error_set(ret_error, KW_CORRUPT, "the facts of a table are damaged: %s",
                             kw_show(text).text);

@@ -23,8 +23,6 @@ typedef struct forgetting {
     size_t next;
     kw_rows_found *rows;
     kw_facts_put put;
-    size_t legacy_next;
-    kw_write write;
     kw_forgotten done;
     void *user;
 } forgetting;
@@ -40,55 +38,6 @@ finish(forgetting *self, const kw_error *error)
     kw_arena_free(self->arena);
 }
 
-/* --- legacy rows, which a start would adopt again -------------------------------------------------- */
-
-static void remove_next_legacy(forgetting *self);
-
-static void
-on_legacy_removed(void *user, kw_outcome outcome, const kw_error *error)
-{
-    forgetting *self = user;
-    (void)outcome;
-    if (error) {
-        finish(self, error);
-        return;
-    }
-    self->legacy_next++;
-    remove_next_legacy(self);
-}
-
-static bool
-is_forgotten(const forgetting *self, const char *row)
-{
-    g_autofree char *prefix = self->request.path
-                                  ? g_strdup_printf("%s/%s/", self->request.table, self->request.path)
-                                  : g_strdup_printf("%s/", self->request.table);
-    if (!g_str_has_prefix(row, "store/"))
-        return !self->retired_only && g_str_has_prefix(row, prefix);
-    for (size_t i = 0; i < self->count; i++)
-        if (g_str_equal(self->store_tables[i], kw_store_table_name(row + strlen("store/"))))
-            return true;
-    return false;
-}
-
-static void
-remove_next_legacy(forgetting *self)
-{
-    for (; self->legacy_next < self->image->legacy_count; self->legacy_next++) {
-        const char *row = self->image->legacy[self->legacy_next].row;
-        if (!is_forgotten(self, row))
-            continue;
-        self->write = (kw_write){.kind = KW_WRITE_DELETE,
-                                 .table = self->catalog->table,
-                                 .row = kw_bytes_of_text(row),
-                                 .timestamp = KW_TIMESTAMP_NONE,
-                                 .deadline = self->deadline};
-        kw_store_handle_write(self->catalog->settings.handle, &self->write, on_legacy_removed, self);
-        return;
-    }
-    finish(self, NULL);
-}
-
 /* --- clearing the facts ---------------------------------------------------------------------------- */
 
 static void read_again(forgetting *self);
@@ -97,9 +46,7 @@ static void
 on_cleared(void *user, const kw_error *error)
 {
     forgetting *self = user;
-    if (!error)
-        remove_next_legacy(self);
-    else if (error->code == KW_BUSY && !kw_deadline_passed(self->deadline))
+    if (error && error->code == KW_BUSY && !kw_deadline_passed(self->deadline))
         read_again(self);
     else
         finish(self, error);

@@ -17,7 +17,6 @@ typedef struct reading {
     GArray *created;  /* const char * */
     GArray *zones;    /* kw_zone_text */
     GArray *gateways; /* kw_registration */
-    GArray *legacy;   /* kw_legacy_row */
     size_t bytes;
     kw_catalog_read_done done;
     void *user;
@@ -182,12 +181,6 @@ add_row(reading *self, const kw_row *row, kw_error *ret_error)
         add_gateway(self, row, key + strlen(KW_CATALOG_GATEWAY_PREFIX));
         return true;
     }
-    kw_legacy_row legacy = {.row = key,
-                            .fingerprint = cell_text(row, "fingerprint", arena),
-                            .description = cell_text(row, "description", arena)};
-    if (legacy.fingerprint[0] && g_utf8_validate(legacy.row, -1, NULL) &&
-        g_utf8_validate(legacy.fingerprint, -1, NULL) && g_utf8_validate(legacy.description, -1, NULL))
-        g_array_append_val(self->legacy, legacy);
     return true;
 }
 
@@ -216,7 +209,6 @@ finish(reading *self, const kw_error *error)
     image->created = move_array(self->created, arena, &image->created_count);
     image->zones = move_array(self->zones, arena, &image->zones_count);
     image->gateways = move_array(self->gateways, arena, &image->gateways_count);
-    image->legacy = move_array(self->legacy, arena, &image->legacy_count);
     kw_catalog_read_done done = self->done;
     void *user = self->user;
     kw_range_scan_close(self->scan);
@@ -268,7 +260,6 @@ read_rows(kw_store_handle *handle, kw_range_scan_spec rows, kw_deadline deadline
                       .created = g_array_new(FALSE, FALSE, sizeof(const char *)),
                       .zones = g_array_new(FALSE, FALSE, sizeof(kw_zone_text)),
                       .gateways = g_array_new(FALSE, FALSE, sizeof(kw_registration)),
-                      .legacy = g_array_new(FALSE, FALSE, sizeof(kw_legacy_row)),
                       .done = done,
                       .user = user};
     *self->image = (kw_catalog_image){.arena = arena, .id = "", .importing = ""};

@@ -6,7 +6,6 @@
  *                  changes: the records of changes (changes.h); zone/KEY: steps of a time zone (zones.h);
  *                  importing: an export is being imported (transfer.h)
  *   =gateway/...   id, protocol, says, lease: a gateway that serves, or is about to; the name is random
- *   T/P/N, store/S fingerprint, description: rows written by releases without facts (adopt.h)
  *   ~policy/...    texts of policy versions (version.h); not a part of the image
  *
  * All facts are in one row, so that a policy with several changed tables takes effect at once. Each change of
@@ -37,7 +36,7 @@
 #define KW_CATALOG_ZONE_PREFIX "zone/"
 
 /* Version of the protocol among gateways. A gateway with another number cannot serve at the same time. */
-#define KW_CATALOG_PROTOCOL 3
+#define KW_CATALOG_PROTOCOL 1
 
 /* The lease_at_ms of a registration with a timestamp that no clock can have. It counts as alive. */
 #define KW_CATALOG_LEASE_UNKNOWN_MS KW_PLAUSIBLE_MAX_MS
@@ -66,13 +65,6 @@ typedef struct kw_registration {
     size_t reports_count;
 } kw_registration;
 
-/* A row written by a release without facts. */
-typedef struct kw_legacy_row {
-    const char *row;
-    const char *fingerprint;
-    const char *description;
-} kw_legacy_row;
-
 /* The steps of a time zone, as kw_zone_print prints them. */
 typedef struct kw_zone_text {
     const char *key; /* kw_zone.key */
@@ -96,8 +88,6 @@ typedef struct kw_catalog_image {
     size_t zones_count;
     kw_registration *gateways;
     size_t gateways_count;
-    kw_legacy_row *legacy;
-    size_t legacy_count;
 } kw_catalog_image;
 
 /* CORRUPT unless a clock can have the timestamp of the cell. ret_error can be NULL. */

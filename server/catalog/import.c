@@ -107,8 +107,6 @@ check_empty(const kw_catalog_image *image, kw_error *ret_error)
         return refuse_content("facts of table", image->tables[0]->table, ret_error);
     if (image->changes_count > 0)
         return refuse_content("a record of a change of table", image->changes[0].table, ret_error);
-    if (image->legacy_count > 0)
-        return refuse_content("the row", image->legacy[0].row, ret_error);
     return true;
 }
 

@@ -31,8 +31,8 @@ check_table(const kw_saved_cell *cell, kw_bytes name, kw_arena *arena, kw_error 
     kw_facts *facts;
     if (cell->value.size == 0) /* a table that was forgotten */
         return true;
-    if (!kw_facts_parse(cell->value, arena, &facts, ret_error))
-        return refuse(cell, "these are no facts of a table", ret_error);
+    if (!kw_facts_parse(cell->value, arena, &facts, ret_error)) /* REFUSED: of a later release */
+        return ret_error->code != KW_REFUSED && refuse(cell, "these are no facts of a table", ret_error);
     return kw_bytes_equal(kw_bytes_of_text(facts->table), name) ||
            refuse(cell, "these are the facts of another table", ret_error);
 }
@@ -82,18 +82,6 @@ check_version(const kw_saved_cell *cell, kw_error *ret_error)
            refuse(cell, "Keyway writes no such cell", ret_error);
 }
 
-/* A row of a release without facts: T/P/N or store/S. */
-static bool
-check_legacy(const kw_saved_cell *cell, kw_error *ret_error)
-{
-    bool row = is_text(cell->row, NAME_BYTES_MAX) && cell->row.size > 0 && cell->row.data[0] != '=' &&
-               cell->row.data[0] != '~' && memchr(cell->row.data, '/', cell->row.size);
-    bool column = kw_bytes_equal(cell->column, KW_BYTES_LITERAL("fingerprint")) ||
-                  kw_bytes_equal(cell->column, KW_BYTES_LITERAL("description"));
-    return (row && column && is_text(cell->value, ZONE_BYTES_MAX)) ||
-           refuse(cell, "Keyway writes no such row", ret_error);
-}
-
 static bool
 check_cell(const kw_saved_cell *cell, kw_import_step step, kw_arena *arena, kw_error *ret_error)
 {
@@ -102,7 +90,7 @@ check_cell(const kw_saved_cell *cell, kw_import_step step, kw_arena *arena, kw_e
         return check_facts(cell, step, arena, ret_error);
     if (kw_version_parse_row(cell->row, arena, &name))
         return check_version(cell, ret_error);
-    return check_legacy(cell, ret_error);
+    return refuse(cell, "Keyway writes no such row", ret_error);
 }
 
 bool

@@ -100,8 +100,7 @@ parse_forgetting(JsonObject *from, kw_arena *arena, const char **ret_table)
     return !node || text;
 }
 
-/* False without the member: a gateway of an earlier release does not follow, and does not say if it has
- * callers. */
+/* The member is optional: false without it. */
 static bool
 parse_flag(JsonObject *from, const char *member, bool *ret_flag)
 {

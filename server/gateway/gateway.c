@@ -195,8 +195,6 @@ close_all(kw_gateway *gateway)
         kw_store_free(gateway->store);
     kw_listeners_close(gateway);
     g_free(gateway->id);
-    if (gateway->warnings)
-        g_ptr_array_unref(gateway->warnings);
     g_clear_pointer(&gateway->zone_warnings, g_ptr_array_unref);
     g_clear_pointer(&gateway->unserved, g_ptr_array_unref);
     g_clear_pointer(&gateway->unverified, g_ptr_array_unref);

@@ -90,9 +90,7 @@ typedef struct kw_gateway {
     kw_reload *reload;
     kw_follower *follower; /* NULL unless the catalog keeps the policy */
 
-    kw_mutex lock; /* guards the rest */
-    GPtrArray
-        *warnings; /* texts about key rules that are served although new layouts cannot use them, or NULL */
+    kw_mutex lock;            /* guards the rest */
     GPtrArray *zone_warnings; /* texts about time zones whose data in the system differ from the catalog's, or
                                  NULL */
     GPtrArray *unserved;      /* tables that are not served, and why; NULL: not known yet; table_states.c */

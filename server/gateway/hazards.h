@@ -1,15 +1,11 @@
-/* Internal to gateway: key rules that this release rejects in new layouts (kw_policy_hazard). A layout in the
- * catalog can have rows, so it is served with a warning; other layouts with hazards are rejected. */
+/* Internal to gateway: tables whose key rules can lose records (kw_policy_hazard) are not served. */
 #pragma once
 
-#include "gateway/gateway_internal.h"
+#include "catalog/catalog.h"
+#include "schema/policy.h"
 
-/* INVALID with the first problem if a hazard is in a layout that the catalog does not contain; logs all such
- * problems. Otherwise *ret_warnings has a text for each hazard (the caller unrefs it). admission is NULL for
- * a store without catalog. */
-bool kw_hazards_check(const kw_policy *policy, const kw_admission *admission, GPtrArray **ret_warnings,
+/* Leaves out the optional tables with hazards (kw_table_states_optional), with the first hazard as the
+ * reason. INVALID with the first problem if another table has a hazard; logs all such problems. admission and
+ * optional are NULL for a store without catalog. */
+bool kw_hazards_check(const kw_policy *policy, kw_admission *admission, const bool *optional,
                       kw_error *ret_error);
-
-/* Call this when a policy begins to serve: logs its warnings, and replaces those of /readyz and the
- * metrics. */
-void kw_hazards_serve(kw_gateway *gateway, GPtrArray *warnings);

@@ -134,17 +134,10 @@ check_counters(const kw_policy_request *self, kw_error *ret_error)
                         "numbers would repeat");
 }
 
-static bool
-check_hazards(const kw_policy_request *self, const kw_admission *admission, kw_error *ret_error)
-{
-    g_autoptr(GPtrArray) warnings = NULL;
-    return kw_hazards_check(self->policy, admission, &warnings, ret_error);
-}
-
 /* The first reason why the policy cannot be applied; KW_OK: there is none. Tables that are not served can
  * remain so (table_states.h). */
 static kw_error
-find_refusal(const kw_policy_request *self, const kw_admission *admission)
+find_refusal(const kw_policy_request *self, kw_admission *admission)
 {
     kw_error found = KW_ERROR_NONE;
     const bool *optional = kw_table_states_optional(self->gateway, self->policy, false, self->arena);
@@ -154,7 +147,7 @@ find_refusal(const kw_policy_request *self, const kw_admission *admission)
     if (kw_admission_conflict(admission))
         return *kw_admission_conflict(admission);
     if (check_counters(self, &found))
-        check_hazards(self, admission, &found);
+        kw_hazards_check(self->policy, admission, optional, &found);
     return found;
 }
 

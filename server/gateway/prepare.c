@@ -23,7 +23,6 @@ struct kw_preparing {
     const kw_change_step *step;
     bool begins;
     kw_admission *admission; /* NULL before the comparison, or for a store without catalog */
-    GPtrArray *warnings;     /* about key rules that are served although new layouts cannot use them */
     unsigned tries;
     kw_timer *timer; /* a pause before a retry, or the time limit of a hold */
     bool waiting;    /* waits for the timer, or until calls end */
@@ -65,14 +64,11 @@ report(kw_task *task)
         kw_admission_serve(self->admission);
         kw_row_checks_serve(self->gateway->row_checks, self->policy);
     }
-    if (good) {
-        kw_hazards_serve(self->gateway, self->warnings);
+    if (good)
         kw_zone_warnings_serve(self->gateway, self->policy);
-    }
     self->done(self->user, good ? NULL : &self->error);
     release(self);
     kw_timer_free(self->timer);
-    g_clear_pointer(&self->warnings, g_ptr_array_unref);
     g_ptr_array_unref(self->created_tables);
     kw_arena_free(self->call.arena);
     kw_policy_unref(self->policy);
@@ -350,8 +346,9 @@ static void
 check_hazards(preparing *self)
 {
     kw_error error;
-    g_clear_pointer(&self->warnings, g_ptr_array_unref);
-    if (kw_hazards_check(self->policy, self->admission, &self->warnings, &error))
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    const bool *optional = kw_table_states_optional(self->gateway, self->policy, self->begins, arena);
+    if (kw_hazards_check(self->policy, self->admission, optional, &error))
         create_tables(self);
     else
         finish(self, &error);

@@ -50,7 +50,6 @@ list_warnings(void *user, void (*add_warning)(void *list, const char *text), voi
 {
     kw_gateway *gateway = user;
     kw_mutex_lock(&gateway->lock);
-    add_all(gateway->warnings, add_warning, list);
     add_all(gateway->zone_warnings, add_warning, list);
     add_all(gateway->not_listening, add_warning, list);
     if (gateway->not_followed.code != KW_OK)

@@ -18,8 +18,7 @@
 #include <openssl/params.h>
 #include <stdatomic.h>
 
-/* Version 1 stored its expiry, and positions in plans with another order; version 2 had one layout. */
-#define VERSION 3
+#define VERSION 1
 #define FIXED_SIZE 34
 #define MAC_SIZE 32
 #define KEY_MIN 16

@@ -152,10 +152,9 @@ const kw_placement *kw_path_scanned(const kw_path *path);
 
 typedef struct kw_policy kw_policy;
 
-/* A rule that this release rejects in new layouts, for example because two records can share a row key. An
- * earlier release accepted it, so rows can exist under it. Therefore, a policy with hazards compiles: the
- * gateway that serves it decides by the layouts in the store's catalog; every other program reports hazards
- * as errors. */
+/* A problem of a whole rule, for example that two records can share a row key: an error for everything that
+ * checks a policy. A policy with hazards nevertheless compiles, so that a gateway that starts can serve its
+ * other tables (gateway/hazards.h). */
 typedef struct kw_hazard {
     const kw_table *table;
     const kw_path *path; /* whose layout has it; NULL: the whole table */

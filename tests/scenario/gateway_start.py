@@ -1,4 +1,4 @@
-"""What keywayd does before it serves: options, a policy with problems, ports, the layout guard, the cursor key, an
+"""What keywayd does before it serves: options, a policy with problems, ports, rules that rows contradict, the cursor key, an
 unreachable store, the admin port."""
 import json
 import os
@@ -11,7 +11,7 @@ import unittest
 from keyway_gateway import PATIENCE, POLICY, Gateway, daemon, free_ports, plain, record, wait_until
 from keyway_thrift.ttypes import Code, KeywayError, Query
 
-# A rule that is allowed only for a table that already has rows under it.
+# A rule under which no table is served.
 HAZARD = """\
   wide:
     fields: {{id: string}}
@@ -139,7 +139,36 @@ class Start(unittest.TestCase):
         self.assertEqual(gateway.wait_for_exit(), 1)
         lines = [line for line in gateway.log().splitlines() if ": error: " in line]
         gateway.__exit__(None, None, None)
-        self.assertEqual(len(lines), 11, lines)  # a hazard is no error here: the catalog can have rows under the rule
+        self.assertEqual(len(lines), 11, lines)  # a table with a hazard does not end the start
+
+    def test_a_table_with_a_hazard(self):
+        """It is not served, and the others are."""
+        with Gateway(POLICY + HAZARD) as gateway:
+            data, admin = gateway.data(), gateway.admin()
+            data.put("events", record(id="a", ts=1), None)
+            for call in (lambda: data.put("wide", record(id="a"), None), lambda: data.get("wide", record(id="a"), None, None)):
+                with self.assertRaises(KeywayError) as caught:
+                    call()
+                self.assertEqual(caught.exception.code, Code.UNAVAILABLE)
+                self.assertRegex(caught.exception.message, r"not served: table wide: .*keyway.yaml:\d+:\d+: path primary: salt: phoenix")
+            ready = gateway.ready()
+            self.assertTrue(ready["ready"])
+            self.assertEqual(len(ready["degraded"]), 1)
+            self.assertIn("use at most 256 buckets", ready["degraded"][0])
+            self.assertEqual(gateway.metric("keyway_tables_unserved"), 1)
+            admin.reload()  # nothing changes
+            gateway.write_policy(POLICY + HAZARD + HAZARD.replace("wide:", "wider:"))
+            with self.assertRaises(KeywayError) as caught:
+                admin.reload()
+            self.assertEqual(caught.exception.code, Code.INVALID)
+            self.assertIn("salt: phoenix", caught.exception.message)
+            gateway.write_policy(POLICY + HAZARD.replace("300", "256"))
+            admin.reload()
+            data.put("wide", record(id="a"), None)
+            self.assertEqual(gateway.ready()["degraded"], [])
+            data.close()
+            admin.close()
+        self.assertIn("salt: phoenix", self.expect_failure("strict_start: true\n" + POLICY + HAZARD, 1))
 
     def expect_failure(self, policy, code, folder=None):
         gateway = Gateway(policy, folder=folder, expect_start=False)
@@ -153,7 +182,6 @@ class Start(unittest.TestCase):
 
     def test_a_policy_with_problems(self):
         self.assertIn("keyway.yaml:2:1: error", self.expect_failure("listen: 127.0.0.1:0\nnonsense: 1\n", 1))
-        self.assertIn("error: path primary: salt: phoenix", self.expect_failure(POLICY + HAZARD, 1))
 
     def test_a_port_that_is_taken(self):
         with socket.create_server(("127.0.0.1", 0)) as other:

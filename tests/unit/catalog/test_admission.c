@@ -130,96 +130,6 @@ test_created(void)
     town_free(in);
 }
 
-/* --- stores of versions without facts -------------------------------------------------------------- */
-
-static void
-test_adopted(void)
-{
-    town *in = town_new();
-    g_autoptr(kw_policy) policy = test_policy(BASE BY_TS);
-    town_set_legacy(in, policy);
-    town_put(in, "t", "row");
-    town_put(in, "t_by_ts", "row");
-    gateway *a = gateway_new(in, "a", true);
-    g_assert_cmpint(gateway_admit(a, policy), ==, KW_OK);
-    town_assert_facts(in, "\"state\":\"complete\"}", true); /* neither verified nor created */
-    town_assert_facts(in, "\"verified\":true", false);
-    g_autoptr(kw_policy) other = test_policy(STRING_N BY_TS);
-    g_assert_cmpint(gateway_check(a, other), ==, KW_REFUSED);
-    gateway_stop(a);
-    town_free(in);
-}
-
-/* The first policy after the update already differs. */
-static void
-test_adopted_and_changed(void)
-{
-    static const struct {
-        const char *before;
-        const char *after;
-        const char *refusal;
-    } cases[] = {
-        {BASE, BASE BY_TS, "table t, path by_ts: the table holds rows already"},
-        {BASE, BASE "    layout: 2\n    store_table: u\n",
-         "table t, path primary: its rows were written under layout 1 (store table t, key rule "},
-        {BASE, "    fields: {id: string, ts: timestamp}\n    key: [{field: ts}, {field: id}]\n",
-         "table t, path primary: its rows were written under layout 1 with the key rule "},
-    };
-    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-        town *in = town_new();
-        g_autoptr(kw_policy) old = test_policy(cases[i].before), new = test_policy(cases[i].after);
-        town_set_legacy(in, old);
-        town_put(in, "t", "row");
-        gateway *a = gateway_new(in, "a", true);
-        g_assert_cmpint(gateway_check(a, new), ==, KW_REFUSED);
-        gateway_assert_text(a, cases[i].refusal);
-        gateway_stop(a);
-        town_free(in);
-    }
-}
-
-/* Rows of an earlier layout that such a version had hidden are listed as retired. */
-static void
-test_adopted_with_an_old_layout(void)
-{
-    town *in = town_new();
-    g_autoptr(kw_policy) first = test_policy(BASE),
-                         second = test_policy(BASE "    layout: 2\n    store_table: u\n");
-    town_set_legacy(in, first);
-    town_set_legacy(in, second);
-    town_put(in, "t", "row");
-    town_put(in, "u", "row");
-    gateway *a = gateway_new(in, "a", true);
-    g_assert_cmpint(gateway_admit(a, second), ==, KW_OK);
-    town_assert_facts(in, "\"store_table\":\"t\",\"state\":\"retired\"", true);
-    town_assert_facts(in, "\"store_table\":\"u\",\"state\":\"complete\"", true);
-    gateway_stop(a);
-    town_free(in);
-}
-
-/* The first policy after the update has another name for the table. */
-static void
-test_adopted_under_another_name(void)
-{
-    town *in = town_new();
-    g_autoptr(kw_policy) policy = test_policy(BASE);
-    g_autoptr(kw_policy) same = test_policy_named("u", BASE "    store_table: t\n");
-    g_autoptr(kw_policy) other = test_policy_named(
-        "u",
-        "    store_table: t\n    fields: {id: string, ts: timestamp}\n    key: [{field: ts}, {field: id}]\n");
-    town_set_legacy(in, policy);
-    gateway *a = gateway_new(in, "a", true);
-    g_assert_cmpint(gateway_check(a, other), ==, KW_OK); /* no rows */
-    kw_admission_abandon(g_steal_pointer(&a->admission));
-    town_put(in, "t", "row");
-    g_assert_cmpint(gateway_check(a, other), ==, KW_REFUSED);
-    gateway_assert_text(a, "table u, path primary: the store table t holds rows of t/primary/1 "
-                           "(table/path/layout), which have another key rule");
-    g_assert_cmpint(gateway_admit(a, same), ==, KW_OK);
-    gateway_stop(a);
-    town_free(in);
-}
-
 /* --- rows that appear between the check and the commit --------------------------------------------- */
 
 static void
@@ -490,7 +400,7 @@ test_other_protocol(void)
     g_assert_cmpint(gateway_check(b, policy), ==, KW_REFUSED);
     gateway_assert_text(
         b,
-        "the gateway a has a version that cannot serve together with this one (catalog protocol 2, here 3)");
+        "the gateway a has a version that cannot serve together with this one (catalog protocol 2, here 1)");
     gateway_stop(a);
     gateway_stop(b);
     town_free(in);
@@ -583,10 +493,6 @@ main(int argc, char **argv)
     g_test_add_func("/catalog/not shared", test_not_shared);
     g_test_add_func("/catalog/refused start leaves nothing", test_refused_start_leaves_nothing);
     g_test_add_func("/catalog/created", test_created);
-    g_test_add_func("/catalog/adopted", test_adopted);
-    g_test_add_func("/catalog/adopted and changed", test_adopted_and_changed);
-    g_test_add_func("/catalog/adopted with an old layout", test_adopted_with_an_old_layout);
-    g_test_add_func("/catalog/adopted under another name", test_adopted_under_another_name);
     g_test_add_func("/catalog/probes only where needed", test_probes_only_where_needed);
     g_test_add_func("/catalog/holds removed tables", test_holds_removed_tables);
     g_test_add_func("/catalog/row between check and commit", test_row_between);

@@ -82,7 +82,6 @@ begin(adding *self)
     self->end = (kw_change_step){.base = &self->record, .base_count = 1};
     g_assert_cmpint(gateway_admit_step(self->a, self->filling, &self->begin), ==, KW_OK);
     town_assert_facts(self->in, "\"store_table\":\"t_by_ts\",\"state\":\"filling\"}", true);
-    town_assert_facts(self->in, "changing_placements", true);
     town_put(self->in, "t_by_ts", "row");
 }
 

@@ -386,6 +386,14 @@ test_damaged(void)
         "{\"table\":\"t\",\"later\":{\"a\":[1]},\"fields\":[],\"paths\":[{\"name\":\"p\",\"x\":1,"
         "\"placements\":[]}]}");
     g_assert_true(kw_facts_parse(later, arena, &facts, &error)); /* members of a later version are skipped */
+    kw_bytes known = KW_BYTES_LITERAL(
+        "{\"table\":\"t\",\"form\":1,\"fields\":[],\"paths\":[{\"name\":\"p\",\"placements\":[]}]}");
+    g_assert_true(kw_facts_parse(known, arena, &facts, &error));
+    kw_bytes newer = KW_BYTES_LITERAL(
+        "{\"table\":\"t\",\"form\":2,\"fields\":[],\"paths\":[{\"name\":\"p\",\"placements\":[]}]}");
+    g_assert_false(kw_facts_parse(newer, arena, &facts, &error));
+    g_assert_cmpint(error.code, ==, KW_REFUSED);
+    g_assert_nonnull(strstr(error.text, "the facts of table t have form 2, which a later release"));
 }
 
 static void

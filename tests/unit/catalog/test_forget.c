@@ -58,7 +58,7 @@ noted(void *user, const kw_error *error)
     ((gateway *)user)->done = true;
 }
 
-/* A whole table, with the rows written by a version without facts; keyway create made its store table. */
+/* A whole table; keyway create made its store table. */
 static void
 test_forget_table(void)
 {
@@ -66,7 +66,6 @@ test_forget_table(void)
     gateway *a = gateway_new(in, "a", true), *b = gateway_new(in, "b", true);
     g_autoptr(kw_policy) policy = test_policy(BASE), other = test_policy(STRING_N);
     g_autoptr(kw_policy) nothing = test_policy_named("u", BASE);
-    town_set_legacy(in, policy);
     g_assert_cmpint(gateway_admit(a, policy), ==, KW_OK);
     const char *created[] = {"t", "elsewhere"};
     a->done = false;
@@ -84,7 +83,7 @@ test_forget_table(void)
     g_assert_cmpstr(facts, ==, "");
     town_put(in, "t", "a row of others");
     a = gateway_new(in, "a", true);
-    g_assert_cmpint(gateway_admit(a, other), ==, KW_OK); /* nothing is adopted */
+    g_assert_cmpint(gateway_admit(a, other), ==, KW_OK);
     gateway_stop(a);
     gateway_stop(b);
     town_free(in);

@@ -335,25 +335,3 @@ town_assert_facts(town *self, const char *part, bool there)
     if (!!strstr(facts, part) != there)
         g_error("facts: %s\n%s: %s", facts, there ? "missing" : "there", part);
 }
-
-static void
-set_legacy(town *self, const char *row, const char *fingerprint, const char *description)
-{
-    kw_bytes key = kw_bytes_of_text(row);
-    kw_memory_store_set(self->store, CATALOG, key, "d", "fingerprint", kw_bytes_of_text(fingerprint), 1);
-    kw_memory_store_set(self->store, CATALOG, key, "d", "description", kw_bytes_of_text(description), 1);
-}
-
-void
-town_set_legacy(town *self, const kw_policy *policy)
-{
-    const kw_table *table = kw_policy_table(policy, 0);
-    for (size_t i = 0; i < table->paths_and_association_count; i++) {
-        const kw_layout *layout = table->paths[i].layout;
-        g_autofree char *row =
-            g_strdup_printf("%s/%s/%u", table->name, table->paths[i].name, kw_layout_number(layout));
-        g_autofree char *store = g_strdup_printf("store/%s", kw_layout_store_table(layout));
-        set_legacy(self, row, kw_layout_fingerprint(layout), kw_layout_description(layout));
-        set_legacy(self, store, kw_layout_fingerprint(layout), row);
-    }
-}

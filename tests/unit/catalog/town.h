@@ -94,8 +94,6 @@ void town_put(town *self, const char *store_table, const char *row);
 char *town_facts(town *self, const char *table);
 /* Asserts that the facts of table "t" contain this part, or that they do not contain it (there = false). */
 void town_assert_facts(town *self, const char *part, bool there);
-/* Writes the rows that a version without facts wrote for the first table of the policy. */
-void town_set_legacy(town *self, const kw_policy *policy);
 /* True if the catalog records that Keyway created the store table. */
 bool town_was_created(town *self, const char *store_table);
 size_t town_registrations(town *self);

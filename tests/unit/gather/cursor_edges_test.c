@@ -102,7 +102,7 @@ static void
 test_damaged_bodies(void)
 {
     kw_keyring *keyring = keyring_new();
-    uint8_t body[34 + 8 * 4] = {3};
+    uint8_t body[34 + 8 * 4] = {1};
     check_rejected(keyring, body, 0, "cursor was changed or made with another key");
     for (size_t size = 1; size < sizeof body; size++)
         check_rejected(keyring, body, size, "cursor is damaged");
