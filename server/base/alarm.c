@@ -1,8 +1,7 @@
 #include "base/alarm.h"
+#include "base/units.h"
 
 #include <glib.h>
-
-#define NS_PER_MS UINT64_C(1000000)
 
 struct kw_alarms {
     kw_timer *timer;
@@ -20,7 +19,7 @@ start_timer(kw_alarms *alarms)
         return;
     uint64_t now_ns = kw_clock_mono_ns(), at = first->at;
     alarms->wakes_at = at;
-    kw_timer_start_ms(alarms->timer, at > now_ns ? (at - now_ns + NS_PER_MS - 1) / NS_PER_MS : 0);
+    kw_timer_start_ms(alarms->timer, at > now_ns ? (at - now_ns + KW_NS_PER_MS - 1) / KW_NS_PER_MS : 0);
 }
 
 static void

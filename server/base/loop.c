@@ -5,6 +5,7 @@
  * takes. */
 #include "base/loop.h"
 
+#include "base/container.h"
 #include "base/stall.h"
 
 #include <glib.h>
@@ -73,7 +74,7 @@ run_work(uv_idle_t *work_idle)
     kw_loop *loop = work_idle->data;
     uint64_t until_ns = kw_clock_mono_ns() + WORK_NS;
     for (kw_fair_item *item; (item = kw_fair_pop(loop->work));) {
-        kw_work *work = (kw_work *)(void *)((char *)item - offsetof(kw_work, item));
+        kw_work *work = KW_CONTAINER(item, kw_work, item);
         kw_stall_step();
         kw_stall_set_call(item->call);
         work->run(work);

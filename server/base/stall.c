@@ -5,20 +5,20 @@
 
 #include "base/log.h"
 #include "base/metrics.h"
+#include "base/units.h"
 
 #include <glib.h>
 #include <stdbool.h>
 #include <time.h>
 
-#define NS_PER_MS UINT64_C(1000000)
 /* A tick has at least this length, even if the coarse clock is finer. */
-#define TICK_MIN_NS NS_PER_MS
+#define TICK_MIN_NS KW_NS_PER_MS
 #define LOGGED_MAX 10
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define LIMIT_NS (10 * KW_STALL_LIMIT_MS * NS_PER_MS)
+#define LIMIT_NS (10 * KW_STALL_LIMIT_MS * KW_NS_PER_MS)
 #else
-#define LIMIT_NS (KW_STALL_LIMIT_MS * NS_PER_MS)
+#define LIMIT_NS (KW_STALL_LIMIT_MS * KW_NS_PER_MS)
 #endif
 
 typedef struct watch {
@@ -36,7 +36,7 @@ static _Thread_local watch own;
 static uint64_t
 ns_of(struct timespec time)
 {
-    return (uint64_t)time.tv_sec * 1000 * NS_PER_MS + (uint64_t)time.tv_nsec;
+    return (uint64_t)time.tv_sec * 1000 * KW_NS_PER_MS + (uint64_t)time.tv_nsec;
 }
 
 static uint64_t
@@ -51,7 +51,7 @@ static void
 report(uint64_t used_ns)
 {
     char name[KW_STALL_NAME_MAX] = "no call";
-    uint64_t unlogged, used_ms = used_ns / NS_PER_MS;
+    uint64_t unlogged, used_ms = used_ns / KW_NS_PER_MS;
     if (own.call && own.namer)
         own.namer(own.user, own.call, name);
     kw_metrics_add(KW_METRIC_loop_stalls, 1);

@@ -2,11 +2,10 @@
 
 #include "base/guard.h"
 #include "base/thread.h"
+#include "base/units.h"
 
 #include <glib.h>
 #include <stdatomic.h>
-
-#define NS_PER_MS UINT64_C(1000000)
 
 struct kw_workers {
     kw_mutex lock; /* guards the queue and the running jobs; innermost lock */
@@ -97,7 +96,7 @@ kw_worker_job_must_yield(kw_worker_job *job)
 {
     kw_workers *workers = job->port->workers;
     if (job->yielded || atomic_load_explicit(&workers->queued, memory_order_relaxed) == 0 ||
-        kw_clock_mono_ns() < job->started_ns + KW_WORKER_SLICE_MS * NS_PER_MS)
+        kw_clock_mono_ns() < job->started_ns + KW_WORKER_SLICE_MS * KW_NS_PER_MS)
         return job->yielded;
     kw_mutex_lock(&workers->lock);
     const kw_worker_job *waiting = choose(workers);

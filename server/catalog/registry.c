@@ -16,11 +16,11 @@
 #include "catalog/catalog_internal.h"
 
 #include "base/log.h"
+#include "base/units.h"
 
 #define RENEW_MS (KW_LEASE_MS / 3)
 #define RENEW_AGAIN_MS 500
 #define WITHDRAW_MS 1000
-#define NS_PER_MS 1000000u
 
 #define LEASE KW_BYTES_LITERAL("lease")
 
@@ -85,7 +85,7 @@ kw_catalog_check_lease(const kw_catalog *catalog, kw_error *ret_error)
 static void
 extend_lease(kw_catalog *catalog, uint64_t sent_ns)
 {
-    uint64_t until_ns = sent_ns + KW_LEASE_MS * (uint64_t)NS_PER_MS;
+    uint64_t until_ns = sent_ns + KW_LEASE_MS * (uint64_t)KW_NS_PER_MS;
     catalog->lease_until_ns = MAX(catalog->lease_until_ns, until_ns);
     if (catalog->admitted)
         kw_fence_open_until(&catalog->fence, catalog->lease_until_ns);

@@ -1,6 +1,7 @@
 /* caller's loop -> main loop: the job is queued, then executed -> caller's loop: the reply. */
 #include "gateway/catalog_jobs.h"
 
+#include "base/container.h"
 #include "base/log.h"
 #include "catalog/forget.h"
 #include "gateway/change_set.h"
@@ -189,7 +190,7 @@ on_verified(void *user, const kw_error *error)
 static void
 run(kw_job *job)
 {
-    catalog_job *self = (catalog_job *)((char *)job - offsetof(catalog_job, job));
+    catalog_job *self = KW_CONTAINER(job, catalog_job, job);
     kw_gateway *gateway = self->gateway;
     kw_deadline deadline = kw_gateway_call_deadline(gateway);
     kw_error error;
@@ -215,7 +216,7 @@ run(kw_job *job)
 static void
 queue(kw_task *task)
 {
-    catalog_job *self = (catalog_job *)((char *)task - offsetof(catalog_job, task));
+    catalog_job *self = KW_CONTAINER(task, catalog_job, task);
     kw_gateway *gateway = self->gateway;
     self->next_open = gateway->catalog_jobs;
     gateway->catalog_jobs = self;

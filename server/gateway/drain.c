@@ -1,5 +1,6 @@
 #include "gateway/drain.h"
 
+#include "base/container.h"
 #include "base/log.h"
 #include "gateway/catalog_jobs.h"
 #include "gateway/coordinator.h"
@@ -14,7 +15,7 @@
 static void
 end(kw_job *job)
 {
-    kw_gateway *gateway = (kw_gateway *)(void *)((char *)job - offsetof(kw_gateway, last_job));
+    kw_gateway *gateway = KW_CONTAINER(job, kw_gateway, last_job);
     kw_gateway_move(gateway, KW_GATEWAY_DONE);
     kw_loop_stop(gateway->loop);
 }

@@ -1,5 +1,7 @@
 #include "gateway/jobs.h"
 
+#include "base/container.h"
+
 #include <glib.h>
 
 static void
@@ -28,7 +30,7 @@ kw_jobs_add(kw_jobs *jobs, kw_job *job)
 static void
 start_next(kw_task *task)
 {
-    kw_jobs *jobs = (kw_jobs *)((char *)task - offsetof(kw_jobs, task));
+    kw_jobs *jobs = KW_CONTAINER(task, kw_jobs, task);
     kw_job *job = jobs->first;
     jobs->busy = false;
     if (!job)

@@ -1,5 +1,6 @@
 #include "gateway/policy_requests.h"
 
+#include "base/container.h"
 #include "gateway/change_set.h"
 #include "gateway/policy_apply.h"
 
@@ -19,7 +20,7 @@ static const kw_error ending = {.code = KW_UNAVAILABLE, .text = "the gateway is 
 static request *
 request_of_task(kw_task *task)
 {
-    return (request *)(void *)((char *)task - offsetof(request, task));
+    return KW_CONTAINER(task, request, task);
 }
 
 /* --- the reply ----------------------------------------------------------------------------------- */
@@ -42,7 +43,7 @@ typedef struct reply {
 static void
 deliver(kw_task *task)
 {
-    reply *self = (reply *)(void *)((char *)task - offsetof(reply, task));
+    reply *self = KW_CONTAINER(task, reply, task);
     const kw_error *error = self->error.code == KW_OK ? NULL : &self->error;
     if (self->apply_done)
         self->apply_done(self->user, error ? NULL : &self->applied, error);
@@ -260,7 +261,7 @@ read_versions(request *self)
 static void
 run_apply(kw_job *job)
 {
-    kw_policy_apply_run((request *)(void *)((char *)job - offsetof(request, job)));
+    kw_policy_apply_run(KW_CONTAINER(job, request, job));
 }
 
 /* Ends a request that does not begin. */

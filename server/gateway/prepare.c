@@ -1,5 +1,6 @@
 #include "gateway/prepare.h"
 
+#include "base/container.h"
 #include "base/log.h"
 #include "gateway/change_set.h"
 #include "gateway/change_target.h"
@@ -56,7 +57,7 @@ release(preparing *self)
 static void
 report(kw_task *task)
 {
-    preparing *self = (preparing *)((char *)task - offsetof(preparing, end));
+    preparing *self = KW_CONTAINER(task, preparing, end);
     self->gateway->present_preparation = NULL;
     bool good = self->error.code == KW_OK;
     if (good && self->admission) {

@@ -1,5 +1,6 @@
 #include "gateway/reload.h"
 
+#include "base/container.h"
 #include "base/log.h"
 #include "base/metrics.h"
 #include "catalog/zones.h"
@@ -193,7 +194,7 @@ on_loaded(void *user, kw_policy *policy, const kw_error *error)
 static void
 run(kw_job *job)
 {
-    kw_reload *reload = (kw_reload *)((char *)job - offsetof(kw_reload, job));
+    kw_reload *reload = KW_CONTAINER(job, kw_reload, job);
     kw_gateway *gateway = reload->gateway;
     kw_error error = KW_ERROR_NONE;
     reload->queued = false;

@@ -1,5 +1,6 @@
 #include "gateway/row_checks.h"
 
+#include "base/container.h"
 #include "base/log.h"
 #include "verb/sample.h"
 #include "verb/store_table.h"
@@ -138,7 +139,7 @@ is_valid(const row_check *check, bool recent)
 static void
 call_done(kw_task *task)
 {
-    kw_row_checks *self = (kw_row_checks *)((char *)task - offsetof(kw_row_checks, task));
+    kw_row_checks *self = KW_CONTAINER(task, kw_row_checks, task);
     self->posted = false;
     void (*done)(void *user) = g_steal_pointer(&self->done);
     if (done)

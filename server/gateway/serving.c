@@ -1,6 +1,8 @@
 #include "gateway/serving.h"
 
+#include "base/container.h"
 #include "base/log.h"
+#include "base/units.h"
 #include "catalog/zones.h"
 #include "gateway/connections.h"
 #include "gateway/coordinator.h"
@@ -25,7 +27,6 @@
 /* When to retry after a gateway lost its registration and was not admitted again. */
 #define ADMISSION_RETRY_MS 5000
 #define CHECKED_PAUSE_MS 100
-#define NS_PER_MS UINT64_C(1000000)
 
 static void
 set_why_not(kw_gateway *gateway, const kw_error *error)
@@ -134,7 +135,7 @@ retry_tables_later(kw_gateway *gateway)
         return;
     gateway->tables_soon = gateway->rows_checked;
     kw_timer_start_ms(gateway->timer, gateway->rows_checked
-                                          ? MAX(CHECKED_PAUSE_MS, 2 * gateway->prepare_took_ns / NS_PER_MS)
+                                          ? MAX(CHECKED_PAUSE_MS, 2 * gateway->prepare_took_ns / KW_NS_PER_MS)
                                           : KW_TABLES_RETRY_MS);
 }
 
@@ -343,7 +344,7 @@ load_candidate(kw_gateway *gateway)
 static void
 run_prepare(kw_job *job)
 {
-    kw_gateway *gateway = (kw_gateway *)((char *)job - offsetof(kw_gateway, prepare_job));
+    kw_gateway *gateway = KW_CONTAINER(job, kw_gateway, prepare_job);
     gateway->lost = false;
     gateway->rows_checked = false;
     gateway->prepare_began_ns = kw_clock_mono_ns();

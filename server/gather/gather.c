@@ -7,6 +7,7 @@
  */
 #include "gather/gather_internal.h"
 
+#include "base/container.h"
 #include "base/metrics.h"
 #include "base/shortage.h"
 #include "base/stall.h"
@@ -28,7 +29,7 @@ static void complete(kw_gather *gather);
 static void
 run_posted(kw_task *task)
 {
-    kw_gather *gather = (kw_gather *)(void *)((char *)task - offsetof(kw_gather, task));
+    kw_gather *gather = KW_CONTAINER(task, kw_gather, task);
     gather->posted = false;
     if (gather->freed)
         g_free(gather);
@@ -39,7 +40,7 @@ run_posted(kw_task *task)
 static void
 run_work(kw_work *work)
 {
-    kw_gather_continue((kw_gather *)(void *)((char *)work - offsetof(kw_gather, work)));
+    kw_gather_continue(KW_CONTAINER(work, kw_gather, work));
 }
 
 static bool

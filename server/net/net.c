@@ -7,6 +7,7 @@
  */
 #include "net/net.h"
 
+#include "base/container.h"
 #include "base/log.h"
 #include "base/stall.h"
 #include "net/listener.h"
@@ -192,7 +193,7 @@ kw_net_start(kw_net *net)
 static void
 call_drained(kw_task *task)
 {
-    kw_net *net = (kw_net *)((char *)task - offsetof(kw_net, drained_task));
+    kw_net *net = KW_CONTAINER(task, kw_net, drained_task);
     net->drained(net->drained_user);
 }
 
@@ -269,13 +270,13 @@ on_drain_timer(uv_timer_t *timer)
 static void
 worker_close_sessions(kw_task *task)
 {
-    close_sessions((kw_net_worker *)((char *)task - offsetof(kw_net_worker, close_task)));
+    close_sessions(KW_CONTAINER(task, kw_net_worker, close_task));
 }
 
 static void
 worker_drain(kw_task *task)
 {
-    kw_net_worker *worker = (kw_net_worker *)((char *)task - offsetof(kw_net_worker, drain_task));
+    kw_net_worker *worker = KW_CONTAINER(task, kw_net_worker, drain_task);
     worker->draining = true;
     kw_listener_close_all(worker);
     for (kw_session *session = worker->sessions; session; session = session->next)

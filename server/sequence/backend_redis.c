@@ -15,6 +15,7 @@
  */
 #include "sequence/backend.h"
 
+#include "base/container.h"
 #include "base/log.h"
 #include "sequence/redis_events.h"
 
@@ -439,7 +440,7 @@ redis_add(kw_sequence_backend *base, const kw_addition *addition, kw_counted don
 static void
 close_now(kw_task *task)
 {
-    redis_counters *self = (redis_counters *)((char *)task - offsetof(redis_counters, close_task));
+    redis_counters *self = KW_CONTAINER(task, redis_counters, close_task);
     drop_connection(self, "the gateway is stopping");
     if (self->state == REDIS_RESOLVING)
         uv_cancel((uv_req_t *)&self->resolving); /* its callback runs in any case */

@@ -1,5 +1,6 @@
 #include "service/exchange_internal.h"
 
+#include "base/container.h"
 #include "base/guard.h"
 #include "base/shortage.h"
 #include "service/atomic_hold.h"
@@ -283,7 +284,7 @@ timeout_text(kw_exchange_state state)
 void
 kw_exchange_on_deadline(kw_alarm *alarm)
 {
-    kw_exchange *exchange = (kw_exchange *)(void *)((char *)alarm - offsetof(kw_exchange, alarm));
+    kw_exchange *exchange = KW_CONTAINER(alarm, kw_exchange, alarm);
     kw_error error;
     if (exchange->state == KW_EXCHANGE_HELD_ATOMIC) {
         kw_atomic_hold_expire(exchange);

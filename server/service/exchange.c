@@ -1,6 +1,8 @@
 #include "service/exchange_internal.h"
 
+#include "base/container.h"
 #include "base/guard.h"
+#include "base/units.h"
 #include "config/diagnostic.h"
 #include "service/atomic_hold.h"
 #include "service/hold.h"
@@ -18,7 +20,6 @@
 #define WORK_FACTOR 4
 /* How long the alarm waits after the deadline, so that the call itself can report a more precise result. */
 #define LATE_MS 12
-#define NS_PER_MS UINT64_C(1000000)
 
 const kw_model *
 kw_exchange_model(const kw_exchange *exchange)
@@ -70,7 +71,7 @@ kw_exchange_set_deadline(kw_exchange *exchange, int64_t timeout_ms)
     bool has_alarm = deadline != KW_DEADLINE_NONE && !method_of(exchange)->ignores_deadline;
     exchange->call.deadline = deadline;
     kw_alarms_set(exchange->worker->alarms, &exchange->alarm,
-                  has_alarm ? deadline + LATE_MS * NS_PER_MS : KW_DEADLINE_NONE);
+                  has_alarm ? deadline + LATE_MS * KW_NS_PER_MS : KW_DEADLINE_NONE);
 }
 
 /* Rejects a message that is not a valid call of a known method, with Thrift's TApplicationException. */
@@ -139,7 +140,7 @@ name_request(kw_exchange *exchange)
 static void
 refuse(kw_call *call, const kw_error *error)
 {
-    kw_exchange_fail((kw_exchange *)(void *)((char *)call - offsetof(kw_exchange, call)), error);
+    kw_exchange_fail(KW_CONTAINER(call, kw_exchange, call), error);
 }
 
 typedef struct guarded {

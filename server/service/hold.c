@@ -1,6 +1,7 @@
 /* See hold.h. */
 #include "service/hold.h"
 
+#include "base/container.h"
 #include "service/methods.h"
 
 #include <glib.h>
@@ -66,7 +67,7 @@ holding_unref(holding *whole)
 static void
 report_held(kw_task *task)
 {
-    holding *whole = (holding *)((char *)task - offsetof(holding, task));
+    holding *whole = KW_CONTAINER(task, holding, task);
     if (!whole->released)
         whole->done(whole->user);
     holding_unref(whole);
@@ -129,7 +130,7 @@ hold_free(kw_hold *hold)
 static void
 release_some(kw_work *work)
 {
-    kw_hold *hold = (kw_hold *)(void *)((char *)work - offsetof(kw_hold, release));
+    kw_hold *hold = KW_CONTAINER(work, kw_hold, release);
     uint64_t until_ns = kw_clock_mono_ns() + RELEASE_NS;
     for (kw_exchange *next; (next = g_queue_peek_head(&hold->queued));) {
         kw_exchange_resume(next);

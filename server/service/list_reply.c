@@ -1,5 +1,6 @@
 #include "service/list_reply.h"
 
+#include "base/container.h"
 #include "base/guard.h"
 #include "service/exchange_internal.h"
 #include "wire/table.h"
@@ -113,7 +114,7 @@ is_awaited(const kw_exchange *exchange)
 static void
 continue_reply(kw_work *work)
 {
-    sending *self = (sending *)(void *)((char *)work - offsetof(sending, work));
+    sending *self = KW_CONTAINER(work, sending, work);
     kw_exchange *exchange = self->exchange;
     kw_error error;
     if (!is_awaited(exchange))

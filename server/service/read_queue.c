@@ -1,5 +1,6 @@
 #include "service/read_queue.h"
 
+#include "base/container.h"
 #include "base/guard.h"
 #include "base/shortage.h"
 
@@ -92,7 +93,7 @@ start(kw_read_queue *queue, kw_exchange *exchange)
 static void
 run_work(kw_work *work)
 {
-    kw_read_queue *queue = (kw_read_queue *)(void *)((char *)work - offsetof(kw_read_queue, work));
+    kw_read_queue *queue = KW_CONTAINER(work, kw_read_queue, work);
     kw_exchange *first = g_queue_peek_head(&queue->waiting);
     if (first && can_start(queue, first))
         start(queue, first);

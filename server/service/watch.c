@@ -1,5 +1,6 @@
 #include "service/watch.h"
 
+#include "base/container.h"
 #include "base/stall.h"
 #include "service/methods.h"
 #include "service/show.h"
@@ -34,8 +35,7 @@ name_call(void *user, uint64_t call, char name[KW_STALL_NAME_MAX])
 static void
 watch(kw_task *task)
 {
-    kw_service_worker *worker =
-        (kw_service_worker *)(void *)((char *)task - offsetof(kw_service_worker, watching));
+    kw_service_worker *worker = KW_CONTAINER(task, kw_service_worker, watching);
     kw_stall_watch(name_call, worker);
 }
 

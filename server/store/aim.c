@@ -1,10 +1,11 @@
 /* See aim.h. */
 #include "store/aim.h"
 
+#include "base/units.h"
+
 #include <glib.h>
 
 #define NS_PER_US INT64_C(1000)
-#define NS_PER_MS INT64_C(1000000)
 #define FIRST_MARGIN_NS (60 * NS_PER_US)
 #define LEAST_MARGIN_NS (5 * NS_PER_US)
 #define MOST_MARGIN_NS (300 * NS_PER_US)
@@ -34,10 +35,10 @@ kw_aim_send_at(const kw_aim *aim, kw_aim_side side, int64_t now_ns, kw_aimed *re
     if (!aim->started)
         return now_ns;
     int64_t margin_ns = side == KW_AIM_AFTER ? aim->margin_ns[side] : -aim->margin_ns[side];
-    int64_t arrival_ns = now_ns + aim->offset_ns + MIN(aim->duration_ns, NS_PER_MS) / 2 - margin_ns;
-    int64_t wait_ns = NS_PER_MS - (arrival_ns % NS_PER_MS + NS_PER_MS) % NS_PER_MS;
+    int64_t arrival_ns = now_ns + aim->offset_ns + MIN(aim->duration_ns, KW_NS_PER_MS) / 2 - margin_ns;
+    int64_t wait_ns = KW_NS_PER_MS - (arrival_ns % KW_NS_PER_MS + KW_NS_PER_MS) % KW_NS_PER_MS;
     ret_aimed->aimed = true;
-    ret_aimed->turn_ms = (arrival_ns + wait_ns) / NS_PER_MS;
+    ret_aimed->turn_ms = (arrival_ns + wait_ns) / KW_NS_PER_MS;
     return now_ns + wait_ns;
 }
 
@@ -56,7 +57,7 @@ disagreement_ns(const kw_aim *aim, const kw_heartbeat *heartbeat)
 {
     int64_t middle_ns = heartbeat->sent_ns + (heartbeat->answered_ns - heartbeat->sent_ns) / 2;
     int64_t estimate_ns = middle_ns + aim->offset_ns;
-    int64_t least_ns = heartbeat->stamp_ms * NS_PER_MS, most_ns = least_ns + NS_PER_MS - 1;
+    int64_t least_ns = heartbeat->stamp_ms * KW_NS_PER_MS, most_ns = least_ns + KW_NS_PER_MS - 1;
     return CLAMP(estimate_ns, least_ns, most_ns) - estimate_ns;
 }
 
@@ -66,7 +67,7 @@ start(kw_aim *aim, const kw_heartbeat *heartbeat)
     aim->started = true;
     aim->duration_ns = heartbeat->answered_ns - heartbeat->sent_ns;
     aim->offset_ns =
-        heartbeat->stamp_ms * NS_PER_MS + NS_PER_MS / 2 - heartbeat->sent_ns - aim->duration_ns / 2;
+        heartbeat->stamp_ms * KW_NS_PER_MS + KW_NS_PER_MS / 2 - heartbeat->sent_ns - aim->duration_ns / 2;
 }
 
 void

@@ -1,12 +1,11 @@
 /* See known_time.h. */
 #include "store/known_time.h"
 
+#include "base/units.h"
 #include "store/plausible.h"
 
 #include <glib.h>
 #include <string.h>
-
-#define NS_PER_MS INT64_C(1000000)
 
 /* Bounds of the store's clock minus ours. low_ns is INT64_MIN if there is no lower bound. */
 typedef struct offset {
@@ -18,9 +17,9 @@ offset_of(const kw_heartbeat *heartbeat, int64_t now_ns)
 {
     int64_t age_ns = MAX(now_ns - heartbeat->sent_ns, 0);
     int64_t drift_ns = age_ns / 1000000 * KW_TIME_DRIFT_PPM + KW_TIME_DRIFT_PPM;
-    int64_t low_ns = heartbeat->stamp_ms * NS_PER_MS - heartbeat->answered_ns - drift_ns;
+    int64_t low_ns = heartbeat->stamp_ms * KW_NS_PER_MS - heartbeat->answered_ns - drift_ns;
     return (offset){.low_ns = heartbeat->stamp_is_upper_bound ? INT64_MIN : low_ns,
-                    .high_ns = (heartbeat->stamp_ms + 1) * NS_PER_MS - heartbeat->sent_ns + drift_ns};
+                    .high_ns = (heartbeat->stamp_ms + 1) * KW_NS_PER_MS - heartbeat->sent_ns + drift_ns};
 }
 
 /* The offsets that the heartbeats of one period allow: `all` is the intersection of their intervals. If it
@@ -159,7 +158,7 @@ kw_known_time_add_newest_stamp(kw_known_time *known, int64_t newest_stamp_ms)
 {
     g_assert(newest_stamp_ms <= KW_PLAUSIBLE_MAX_MS);
     int64_t stamp_ms = MAX(newest_stamp_ms, 0);
-    int64_t least_ns = (stamp_ms + 1) * NS_PER_MS + known->fresh_ns + drift_ns(0, known->fresh_ns);
+    int64_t least_ns = (stamp_ms + 1) * KW_NS_PER_MS + known->fresh_ns + drift_ns(0, known->fresh_ns);
     known->least_ns = MAX(known->least_ns, least_ns);
 }
 

@@ -2,6 +2,7 @@
  * completes them all in the next loop iteration. A write allocates nothing, a read allocates its rows. */
 #include "store/null.h"
 
+#include "base/container.h"
 #include "store/class.h"
 
 typedef enum pending_kind {
@@ -120,7 +121,7 @@ complete(const pending *operation)
 static void
 complete_all(kw_task *task)
 {
-    null_handle *handle = (null_handle *)((char *)task - offsetof(null_handle, task));
+    null_handle *handle = KW_CONTAINER(task, null_handle, task);
     pending *now = handle->waiting;
     size_t count = handle->waiting_count, capacity = handle->waiting_capacity;
     handle->waiting = handle->completing;

@@ -7,6 +7,8 @@
  */
 #include "verb/sample.h"
 
+#include "base/units.h"
+
 #include <string.h>
 
 #define EDGE_ROWS 256   /* first and last rows of a region; of a table that has not twice as many, all */
@@ -19,7 +21,6 @@
 #define KEYS_KEPT 32 /* of a region, as beginnings of random keys */
 #define POSITIONS 64 /* of a row key whose bytes are noted */
 #define EVENLY 4     /* every n-th random key is chosen evenly between the first and the last row */
-#define NS_PER_MS UINT64_C(1000000)
 
 typedef struct region {
     kw_bytes start, stop; /* as the store reports them */
@@ -329,7 +330,7 @@ kw_verb_sample(kw_call *call, const kw_sample_request *request, kw_sample_done d
     *self = (sampling){.call = call,
                        .request = request,
                        .scratch = kw_arena_new(),
-                       .until_ns = kw_clock_mono_ns() + (uint64_t)request->time_ms * NS_PER_MS,
+                       .until_ns = kw_clock_mono_ns() + (uint64_t)request->time_ms * KW_NS_PER_MS,
                        .failure = KW_ERROR_NONE,
                        .done = done,
                        .user = user};

@@ -1,4 +1,5 @@
 /* Reader threads with one queue, which is fair to accounts (base/fair.h). */
+#include "base/container.h"
 #include "store/embedded/embedded_internal.h"
 
 #include <stdatomic.h>
@@ -30,7 +31,7 @@ take_locked(kw_pool *pool)
     kw_fair_item *item = kw_fair_pop(pool->jobs);
     g_assert(item);
     atomic_store_explicit(&pool->small_account_waits, kw_fair_has_small(pool->jobs), memory_order_relaxed);
-    return (kw_job *)(void *)((char *)item - offsetof(kw_job, fair_item));
+    return KW_CONTAINER(item, kw_job, fair_item);
 }
 
 bool

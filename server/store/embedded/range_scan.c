@@ -5,6 +5,7 @@
  * one that is older than ITERATOR_LIFE_MS, a fetch creates an iterator and seeks to the first row that was
  * not read. In all cases each row is consistent in itself.
  */
+#include "base/container.h"
 #include "base/metrics.h"
 #include "base/shortage.h"
 #include "store/check.h"
@@ -76,7 +77,7 @@ is_cancelled(void *user)
 static embedded_scan *
 scan_of_job(kw_job *job)
 {
-    return (embedded_scan *)(void *)((char *)job - offsetof(embedded_scan, job));
+    return KW_CONTAINER(job, embedded_scan, job);
 }
 
 /* --- on a reader thread --------------------------------------------------------------------------- */

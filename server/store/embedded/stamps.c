@@ -3,13 +3,13 @@
 #include "store/embedded/stamps.h"
 
 #include "base/log.h"
+#include "base/units.h"
 #include "store/embedded/embedded_internal.h"
 
 #define MARK_LEAD_MS 100
 #define MARK_BYTES 16
 #define OLD_MARK_BYTES 8 /* without ahead_ms */
 #define LAG_WARN_MS 1000
-#define NS_PER_MS 1000000
 
 static const uint8_t mark_key[] = {0, 0, 0, 0, 's'};
 
@@ -56,7 +56,7 @@ half_speed_ms(kw_stamps *stamps, int64_t clock_ms)
                    "the machine's clock is earlier than the store's newest timestamp",
                    KW_LOG_FACT("difference_ms", stamps->now_ms - clock_ms));
     }
-    return stamps->lag_from_ms + (int64_t)((mono_ns - stamps->lag_since_ns) / NS_PER_MS / 2);
+    return stamps->lag_from_ms + (int64_t)((mono_ns - stamps->lag_since_ns) / KW_NS_PER_MS / 2);
 }
 
 void

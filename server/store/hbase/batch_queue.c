@@ -8,6 +8,7 @@
 #include "store/hbase/row_queues.h"
 
 #include "base/metrics.h"
+#include "base/units.h"
 
 /* A batch with fewer rows than this also contains rows of other regions. */
 #define ROWS_ENOUGH 8
@@ -15,7 +16,6 @@
 #define WAITED_LONG_NS (UINT64_C(20) * 1000 * 1000)
 /* Least time between two sweeps. */
 #define SWEEP_MIN_NS (2 * UINT64_C(1000000))
-#define NS_PER_MS UINT64_C(1000000)
 
 /* Batch queues with the same concurrency: most are alone in their group. */
 typedef struct queue_group {
@@ -84,7 +84,7 @@ schedule_sweep(kw_hbase_coalescer *coalescer, uint64_t when_ns)
         return;
     uint64_t now = kw_clock_mono_ns();
     coalescer->sweep_ns = MAX(when_ns, now + SWEEP_MIN_NS);
-    kw_timer_start_ms(coalescer->sweep, (coalescer->sweep_ns - now + NS_PER_MS - 1) / NS_PER_MS);
+    kw_timer_start_ms(coalescer->sweep, (coalescer->sweep_ns - now + KW_NS_PER_MS - 1) / KW_NS_PER_MS);
 }
 
 void

@@ -6,10 +6,10 @@
  */
 #include "store/hbase/heartbeats.h"
 
+#include "base/container.h"
 #include "base/log.h"
 #include "base/metrics.h"
-
-#define NS_PER_MS UINT64_C(1000000)
+#include "base/units.h"
 
 /* --- what the servers report --------------------------------------------------------------------- */
 
@@ -27,7 +27,7 @@ note_rejected(kw_hbase_clock *clock, int64_t stamp_ms)
 kw_hbase_trust
 kw_hbase_clock_add_heartbeat(kw_hbase_clock *clock, const kw_heartbeat *heartbeat)
 {
-    int64_t answered_ms = heartbeat->answered_ns / (int64_t)NS_PER_MS;
+    int64_t answered_ms = heartbeat->answered_ns / (int64_t)KW_NS_PER_MS;
     kw_mutex_lock(&clock->lock);
     bool trusted =
         kw_plausible_judge(&clock->heartbeats, heartbeat->stamp_ms, answered_ms, kw_clock_wall_ms());
@@ -62,7 +62,7 @@ newest_of(kw_hbase_clock *clock, const kw_rows *rows)
 void
 kw_hbase_clock_add_peers(kw_hbase_clock *clock, const kw_rows *rows)
 {
-    int64_t newest_ms = newest_of(clock, rows), mono_ms = (int64_t)(kw_clock_mono_ns() / NS_PER_MS);
+    int64_t newest_ms = newest_of(clock, rows), mono_ms = (int64_t)(kw_clock_mono_ns() / KW_NS_PER_MS);
     kw_mutex_lock(&clock->lock);
     bool past = clock->heartbeats.trusts && newest_ms - mono_ms <= clock->heartbeats.trusted_ms;
     bool trusted = past || kw_plausible_judge(&clock->peers, newest_ms, mono_ms, kw_clock_wall_ms());
@@ -93,7 +93,7 @@ kw_hbase_clock_time(kw_hbase_clock *clock, bool estimate, kw_span *ret_span)
 static void
 wake(kw_task *task)
 {
-    kw_hbase_clock *clock = (kw_hbase_clock *)(void *)((char *)task - offsetof(kw_hbase_clock, wake));
+    kw_hbase_clock *clock = KW_CONTAINER(task, kw_hbase_clock, wake);
     kw_mutex_lock(&clock->lock);
     kw_hbase_heartbeats *sender = clock->sender;
     bool on_this_loop = sender && kw_hbase_heartbeats_loop(sender) == clock->wake_loop;
@@ -109,7 +109,7 @@ kw_hbase_clock_use(kw_hbase_clock *clock)
     uint64_t now_ns = kw_clock_mono_ns();
     atomic_fetch_add_explicit(&clock->uses, 1, memory_order_relaxed);
     uint64_t unused_ns = now_ns - atomic_load_explicit(&clock->used_ns, memory_order_relaxed);
-    if (unused_ns < 10 * NS_PER_MS)
+    if (unused_ns < 10 * KW_NS_PER_MS)
         return;
     atomic_store_explicit(&clock->used_ns, now_ns, memory_order_relaxed);
     if (unused_ns < KW_HBASE_CLOCK_IN_USE_NS)
@@ -131,7 +131,7 @@ kw_hbase_clock_offset(kw_hbase_clock *clock, int64_t *ret_offset_ms)
 {
     uint64_t least_ns = UINT64_MAX;
     kw_span span;
-    for (int i = 0; i < 5 && least_ns > NS_PER_MS; i++) {
+    for (int i = 0; i < 5 && least_ns > KW_NS_PER_MS; i++) {
         uint64_t before_ns = kw_clock_mono_ns();
         int64_t wall_ms = kw_clock_wall_ms();
         if (!kw_hbase_clock_time(clock, true, &span))
@@ -139,7 +139,7 @@ kw_hbase_clock_offset(kw_hbase_clock *clock, int64_t *ret_offset_ms)
         uint64_t took_ns = kw_clock_mono_ns() - before_ns;
         int64_t middle_ns = span.earliest_ns + (span.latest_ns - span.earliest_ns) / 2;
         if (took_ns < least_ns)
-            *ret_offset_ms = middle_ns / (int64_t)NS_PER_MS - wall_ms;
+            *ret_offset_ms = middle_ns / (int64_t)KW_NS_PER_MS - wall_ms;
         least_ns = MIN(least_ns, took_ns);
     }
     return true;

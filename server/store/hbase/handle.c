@@ -1,6 +1,8 @@
 /* The operations, the tick and the closing of a store handle, and its statistics of row sizes. */
 #include "store/hbase/handle.h"
 
+#include "base/container.h"
+
 static void
 ticked(void *user)
 {
@@ -22,8 +24,7 @@ pool_closed(void *user)
 static void
 close_all(kw_task *task)
 {
-    kw_hbase_handle *handle =
-        (kw_hbase_handle *)(void *)((char *)task - offsetof(kw_hbase_handle, close_task));
+    kw_hbase_handle *handle = KW_CONTAINER(task, kw_hbase_handle, close_task);
     kw_error error;
     kw_error_set(&error, KW_UNAVAILABLE, "the gateway is shutting down");
     kw_hbase_coalescer_close(handle->coalescer, &error);

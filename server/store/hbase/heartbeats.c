@@ -2,6 +2,7 @@
 
 #include "base/fine_timer.h"
 #include "base/log.h"
+#include "base/units.h"
 #include "store/aim.h"
 
 #include <stdio.h>
@@ -10,9 +11,8 @@
 #define CLOCK_ROW "heartbeats"
 #define FAMILY "t"
 #define NS_PER_US UINT64_C(1000)
-#define NS_PER_MS UINT64_C(1000000)
 
-#define RECENTLY_USED_NS (60000 * NS_PER_MS) /* the clock is idle if it was not used for this time */
+#define RECENTLY_USED_NS (60000 * KW_NS_PER_MS) /* the clock is idle if it was not used for this time */
 #define IN_USE_EVERY_US 100000
 #define RECENTLY_USED_EVERY_US 200000
 #define IDLE_EVERY_US 10000000
@@ -22,7 +22,7 @@
 #define RETRY_REFUSED_US 60000000 /* also if the table cannot be created */
 #define BURST_HEARTBEATS 3
 #define OFTEN 20 /* the clock is used often if it has this many uses between two bursts */
-#define FAST_NS (3 * (int64_t)NS_PER_MS) /* puts shorter than this are fast */
+#define FAST_NS (3 * (int64_t)KW_NS_PER_MS) /* puts shorter than this are fast */
 #define CALL_TIMEOUT_MS 5000
 #define CELLS 8
 
@@ -478,7 +478,7 @@ kw_hbase_heartbeats_new(kw_hbase_handle *handle)
     self->last_value =
         kw_random_u64(); /* so that an earlier sender of this process has not used the next values */
     self->client_pause_ns =
-        ((kw_hbase_store *)handle->base.store)->settings.client_pause_ms * (int64_t)NS_PER_MS;
+        ((kw_hbase_store *)handle->base.store)->settings.client_pause_ms * (int64_t)KW_NS_PER_MS;
     self->timers = kw_fine_timers_new(handle->base.loop);
     kw_aim_init(&self->aim);
     for (unsigned i = 0; i < CELLS; i++) {

@@ -3,12 +3,13 @@
 #include "store/hbase/failure.h"
 #include "store/hbase/pool_private.h"
 
+#include "base/container.h"
 #include "base/metrics.h"
 #include "base/shortage.h"
+#include "base/units.h"
 
-#define NS_PER_MS UINT64_C(1000000)
 /* After this time the channels are closed even if open scanners remain. */
-#define CLOSE_NS (500 * NS_PER_MS)
+#define CLOSE_NS (500 * KW_NS_PER_MS)
 
 /* --- the queue -------------------------------------------------------------------------------- */
 
@@ -73,7 +74,7 @@ static kw_hbase_call *
 pop_queued(kw_hbase_pool *pool)
 {
     for (kw_fair_item *item; (item = kw_fair_pop(pool->queue));) {
-        kw_hbase_call *call = (kw_hbase_call *)(void *)((char *)item - offsetof(kw_hbase_call, queue_item));
+        kw_hbase_call *call = KW_CONTAINER(item, kw_hbase_call, queue_item);
         bool last = kw_fair_count(pool->queue) == 0;
         if (!last && !kw_deadline_passed(call->deadline) && is_hopeless(pool, call, 0)) {
             kw_hbase_reject_busy(pool, call);
@@ -171,7 +172,7 @@ submit_pinned(kw_hbase_pool *pool, kw_hbase_call *call)
 static bool
 is_down(const kw_hbase_pool *pool)
 {
-    return pool->ready == 0 && kw_clock_mono_ns() - pool->down_since_ns > KW_HBASE_PATIENCE_MS * NS_PER_MS;
+    return pool->ready == 0 && kw_clock_mono_ns() - pool->down_since_ns > KW_HBASE_PATIENCE_MS * KW_NS_PER_MS;
 }
 
 void
@@ -259,7 +260,7 @@ static void
 wait_ms(kw_hbase_pool *pool, kw_hbase_call *call, uint64_t delay_ms)
 {
     call->state = KW_HBASE_CALL_WAITING;
-    call->not_before_ns = kw_clock_mono_ns() + delay_ms * NS_PER_MS;
+    call->not_before_ns = kw_clock_mono_ns() + delay_ms * KW_NS_PER_MS;
     kw_hbase_pool_sweep_by(pool, call->not_before_ns);
 }
 
@@ -374,8 +375,7 @@ tick(void *user)
     if (is_down(pool)) {
         kw_fair_item *item;
         while ((item = kw_fair_pop(pool->queue)))
-            kw_hbase_reject_unreachable(
-                pool, (kw_hbase_call *)(void *)((char *)item - offsetof(kw_hbase_call, queue_item)));
+            kw_hbase_reject_unreachable(pool, KW_CONTAINER(item, kw_hbase_call, queue_item));
     }
     pool->ticked(pool->user);
 }

@@ -1,15 +1,16 @@
 /* Calls that fail before they are sent (again). done is called from a task in the next loop iteration, so
  * that it never runs inside kw_hbase_pool_start. */
+#include "base/container.h"
+#include "base/units.h"
 #include "store/hbase/pool_private.h"
 
-#define NS_PER_MS UINT64_C(1000000)
 #define BUSY_MIN_MS 10
 #define BUSY_MAX_MS 5000
 
 void
 kw_hbase_finish_rejected(kw_task *task)
 {
-    kw_hbase_pool *pool = (kw_hbase_pool *)((char *)task - offsetof(kw_hbase_pool, reject_task));
+    kw_hbase_pool *pool = KW_CONTAINER(task, kw_hbase_pool, reject_task);
     pool->reject_posted = false;
     for (guint left = pool->rejected.length; left; left--) {
         kw_hbase_call *call = g_queue_pop_head_link(&pool->rejected)->data;
@@ -74,7 +75,7 @@ kw_hbase_reject_busy(kw_hbase_pool *pool, kw_hbase_call *call)
 {
     kw_hbase_failure failure = {.kind = KW_HBASE_UNREACHABLE};
     size_t waiting = kw_fair_count(pool->queue);
-    uint64_t wait_ms = kw_hbase_flow_wait_ns(&pool->flow, waiting) / NS_PER_MS;
+    uint64_t wait_ms = kw_hbase_flow_wait_ns(&pool->flow, waiting) / KW_NS_PER_MS;
     kw_error_set(&failure.error, KW_BUSY, "the store is overloaded: %zu call%s for it; try again later",
                  waiting, waiting == 1 ? " waits" : "s wait");
     failure.error.retry_after_ms = (uint32_t)CLAMP(wait_ms / 2, BUSY_MIN_MS, BUSY_MAX_MS);

@@ -3,8 +3,8 @@
 #include "store/hbase/pool_private.h"
 
 #include "base/log.h"
+#include "base/units.h"
 
-#define NS_PER_MS UINT64_C(1000000)
 /* After this many channels were lost with a call in flight and no reply in between, the server gets a
  * backoff. */
 #define LOSSES_MAX 4
@@ -39,7 +39,7 @@ expected_call(const kw_hbase_channel *channel, uint32_t i)
 static uint64_t
 ms_since(uint64_t then_ns, uint64_t now_ns)
 {
-    return now_ns > then_ns ? (now_ns - then_ns) / NS_PER_MS : 0;
+    return now_ns > then_ns ? (now_ns - then_ns) / KW_NS_PER_MS : 0;
 }
 
 static bool
@@ -62,7 +62,7 @@ back_off(kw_hbase_server *server, const char *why)
            KW_LOG_FACT("reason", why));
     kw_hbase_store_note_failure(store, server->name, why);
     server->failed_ns = kw_clock_mono_ns();
-    server->backoff_until_ns = server->failed_ns + (uint64_t)server->backoff_ms * NS_PER_MS;
+    server->backoff_until_ns = server->failed_ns + (uint64_t)server->backoff_ms * KW_NS_PER_MS;
     server->backoff_ms = MIN(server->backoff_ms * 2, KW_HBASE_BACKOFF_MAX_MS);
 }
 
@@ -80,7 +80,7 @@ static uint64_t
 rests_until_ns(const kw_hbase_server *server)
 {
     uint64_t until = server->backoff_until_ns;
-    return server->pool->ready ? until : MIN(until, server->failed_ns + KW_HBASE_PROBE_MS * NS_PER_MS);
+    return server->pool->ready ? until : MIN(until, server->failed_ns + KW_HBASE_PROBE_MS * KW_NS_PER_MS);
 }
 
 uint32_t

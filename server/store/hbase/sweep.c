@@ -3,11 +3,11 @@
  *   its deadline has passed -> done(TIMED_OUT); its channel gets no more calls until it has answered
  *   its delay has ended     -> the call is sent
  */
+#include "base/units.h"
 #include "store/hbase/failure.h"
 #include "store/hbase/pool_private.h"
 
 #define SWEEP_MIN_NS (2 * UINT64_C(1000000))
-#define NS_PER_MS UINT64_C(1000000)
 
 void
 kw_hbase_pool_sweep_by(kw_hbase_pool *pool, uint64_t when_ns)
@@ -16,7 +16,7 @@ kw_hbase_pool_sweep_by(kw_hbase_pool *pool, uint64_t when_ns)
         return;
     uint64_t now = kw_clock_mono_ns();
     pool->sweep_ns = MAX(when_ns, now + SWEEP_MIN_NS);
-    kw_timer_start_ms(pool->sweep, (pool->sweep_ns - now + NS_PER_MS - 1) / NS_PER_MS);
+    kw_timer_start_ms(pool->sweep, (pool->sweep_ns - now + KW_NS_PER_MS - 1) / KW_NS_PER_MS);
 }
 
 static void

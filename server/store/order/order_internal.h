@@ -22,6 +22,7 @@
 #pragma once
 
 #include "base/fine_timer.h"
+#include "base/units.h"
 #include "store/class.h"
 #include "store/control.h"
 #include "store/order/order.h"
@@ -29,8 +30,6 @@
 
 #include <glib.h>
 #include <stdatomic.h>
-
-#define KW_NS_PER_MS INT64_C(1000000)
 
 /* A record that is written more than once per millisecond gets stamps ahead of the clock. They can be this
  * far ahead; further writes of the record fail with BUSY. */

@@ -2,12 +2,12 @@
 #include "base/alarm.h"
 
 #include "base/clock.h"
+#include "base/units.h"
 #include "support/seed.h"
 
 #include <glib.h>
 
 #define COUNT 2000
-#define NS_PER_MS UINT64_C(1000000)
 
 static kw_loop *loop;
 static kw_alarms *alarms;
@@ -53,11 +53,11 @@ in_order(void)
     begin(on_alarm);
     uint64_t now = kw_clock_mono_ns();
     for (size_t i = 0; i < COUNT; i++) {
-        wanted[i] = now + kw_random_u64() % (200 * NS_PER_MS);
+        wanted[i] = now + kw_random_u64() % (200 * KW_NS_PER_MS);
         kw_alarms_set(alarms, &all[i], wanted[i]);
     }
     for (size_t i = 0; i < COUNT; i += 3) { /* some are moved, some are cleared */
-        wanted[i] = i % 2 ? now + kw_random_u64() % (200 * NS_PER_MS) : 0;
+        wanted[i] = i % 2 ? now + kw_random_u64() % (200 * KW_NS_PER_MS) : 0;
         kw_alarms_set(alarms, &all[i], wanted[i] ? wanted[i] : KW_DEADLINE_NONE);
     }
     for (size_t i = 0; i < COUNT; i++)
@@ -74,7 +74,7 @@ static void
 ring_again(kw_alarm *alarm)
 {
     if (++rung < 10)
-        kw_alarms_set(alarms, alarm, kw_clock_mono_ns() + NS_PER_MS);
+        kw_alarms_set(alarms, alarm, kw_clock_mono_ns() + KW_NS_PER_MS);
     else
         kw_loop_stop(loop);
 }
@@ -94,8 +94,8 @@ an_earlier_alarm_is_called_first(void)
 {
     begin(on_alarm);
     uint64_t now = kw_clock_mono_ns();
-    wanted[0] = now + 3600 * 1000 * NS_PER_MS;
-    wanted[1] = now + 5 * NS_PER_MS;
+    wanted[0] = now + 3600 * 1000 * KW_NS_PER_MS;
+    wanted[1] = now + 5 * KW_NS_PER_MS;
     kw_alarms_set(alarms, &all[0], wanted[0]);
     kw_alarms_set(alarms, &all[1], wanted[1]);
     left = 1;

@@ -1,8 +1,8 @@
 #include "town.h"
+#include "base/units.h"
 
 #include "support/seed.h"
 
-#define NS_PER_MS 1000000u
 #define WALL_START_MS INT64_C(1795000000000)
 #define MONO_START_NS ((uint64_t)5 << 50)
 
@@ -65,7 +65,7 @@ void
 town_pass_ms(uint64_t ms)
 {
     now_wall_ms += (int64_t)ms;
-    now_mono_ns += ms * NS_PER_MS;
+    now_mono_ns += ms * KW_NS_PER_MS;
 }
 
 void

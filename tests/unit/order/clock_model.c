@@ -1,5 +1,6 @@
 /* See clock_model.h. Gateways A and B know the clock from the start; C starts at some moment. */
 #include "clock_model.h"
+#include "base/units.h"
 
 #include "store/known_time.h"
 
@@ -8,7 +9,6 @@
 
 #define GATEWAYS 3
 #define BEGIN_MS 20
-#define NS_PER_MS INT64_C(1000000)
 
 typedef enum phase { IDLE, SENT, SERVED, ANSWERED } phase;
 
@@ -42,7 +42,7 @@ typedef struct search {
 static void
 forget_all_but_last(kw_known_time *known)
 {
-    int64_t fresh_ms = known->fresh_ns / NS_PER_MS;
+    int64_t fresh_ms = known->fresh_ns / KW_NS_PER_MS;
     kw_heartbeat last = known->heartbeats[known->count - 1], before = last;
     memset(known->heartbeats, 0, sizeof known->heartbeats);
     before.sent_ns -= known->fresh_ns;
@@ -65,7 +65,7 @@ remove_safeguards(const clock_model *model, kw_known_time *known, bool first)
 static bool
 read_time(const search *with, const world *in, gateway *self, kw_span *ret_span)
 {
-    int64_t now_ns = in->now_ms * NS_PER_MS;
+    int64_t now_ns = in->now_ms * KW_NS_PER_MS;
     if (with->model->latest_goes_back)
         self->known.least_ns = INT64_MIN;
     if (!with->model->never_expires || self->known.count == 0)
@@ -82,7 +82,7 @@ read_time(const search *with, const world *in, gateway *self, kw_span *ret_span)
 static int64_t
 whole_ms(int64_t ns)
 {
-    return ns == INT64_MIN ? INT64_MIN : (ns >= 0 ? ns : ns - NS_PER_MS + 1) / NS_PER_MS;
+    return ns == INT64_MIN ? INT64_MIN : (ns >= 0 ? ns : ns - KW_NS_PER_MS + 1) / KW_NS_PER_MS;
 }
 
 /* Every gateway that knows the time acknowledges up to its earliest possible time, and checks the next
@@ -120,7 +120,7 @@ serve(world *in, gateway *self)
 static void
 answer(const world *in, gateway *self)
 {
-    self->answered_ns = in->now_ms * NS_PER_MS;
+    self->answered_ns = in->now_ms * KW_NS_PER_MS;
     self->phase = ANSWERED;
 }
 
@@ -133,7 +133,7 @@ record(const search *with, world *in, gateway *self)
                            .stamp_ms = self->stamp_ms,
                            .stamp_is_upper_bound = self->stamp_is_upper_bound};
     bool first = self->known.count == 0;
-    kw_known_time_add_heartbeat(&self->known, &sample, in->now_ms * NS_PER_MS);
+    kw_known_time_add_heartbeat(&self->known, &sample, in->now_ms * KW_NS_PER_MS);
     for (int i = 0; first && i < GATEWAYS; i++)
         if (&in->gateways[i] != self && !with->model->ignores_peers)
             kw_known_time_add_newest_stamp(&self->known, in->gateways[i].stamp_ms);
@@ -149,7 +149,7 @@ expand_gateway(const search *with, const world *in, int index)
     world next = *in;
     gateway *self = &next.gateways[index];
     if (self->phase == IDLE && self->heartbeats_left) {
-        self->sent_ns = in->now_ms * NS_PER_MS;
+        self->sent_ns = in->now_ms * KW_NS_PER_MS;
         self->heartbeats_left--;
         self->phase = SENT;
         if (with->model->slow) {
@@ -208,9 +208,9 @@ expand(explorer *self, const void *state, void *user)
 static void
 begin_known(const search *with, world *in, gateway *self)
 {
-    int64_t end_ms = in->now_ms, fresh_ms = self->known.fresh_ns / NS_PER_MS;
+    int64_t end_ms = in->now_ms, fresh_ms = self->known.fresh_ns / KW_NS_PER_MS;
     for (in->now_ms = end_ms - 2 * fresh_ms; in->now_ms <= end_ms; in->now_ms += fresh_ms) {
-        self->sent_ns = in->now_ms * NS_PER_MS;
+        self->sent_ns = in->now_ms * KW_NS_PER_MS;
         serve(in, self);
         answer(in, self);
         record(with, in, self);
@@ -229,7 +229,7 @@ clock_model_explore(const clock_model *model, uint64_t states_max)
     first->jumps_left = (uint8_t)model->jumps;
     for (int i = 0; i < GATEWAYS; i++) {
         gateway *self = &first->gateways[i];
-        kw_known_time_init(&self->known, (model->fresh ? model->fresh : 2) * NS_PER_MS);
+        kw_known_time_init(&self->known, (model->fresh ? model->fresh : 2) * KW_NS_PER_MS);
         self->stamp_ms = INT64_MIN / 4;
         self->heartbeats_left = (uint8_t)model->heartbeats;
         if (i < 2)

@@ -1,5 +1,6 @@
 /* The store's time as gateways know it (store/known_time.h): explored exhaustively, right with all safeguards
  * and wrong without any one of them; and examples. */
+#include "base/units.h"
 #include "clock_model.h"
 #include "store/aim.h"
 #include "store/known_time.h"
@@ -9,7 +10,6 @@
 #include <stdlib.h>
 
 #define STATES_MAX 400000000
-#define NS_PER_MS INT64_C(1000000)
 
 static explored
 search(const clock_model *model)
@@ -240,16 +240,17 @@ test_unknown(void)
     kw_known_time known;
     kw_span span;
     kw_known_time_init(&known, KW_TIME_FRESH_NS);
-    g_assert_false(kw_known_time_read(&known, 1000 * NS_PER_MS, &span));
+    g_assert_false(kw_known_time_read(&known, 1000 * KW_NS_PER_MS, &span));
     for (int64_t at_ms = 1000; at_ms < 1250; at_ms += 50) {
         add_heartbeat(&known, at_ms * 1000, 300);
         g_assert_false(
-            kw_known_time_read(&known, (at_ms + 1) * NS_PER_MS, &span)); /* not known for long enough */
+            kw_known_time_read(&known, (at_ms + 1) * KW_NS_PER_MS, &span)); /* not known for long enough */
     }
-    g_assert_true(kw_known_time_read(&known, 1260 * NS_PER_MS, &span));
-    g_assert_false(kw_known_time_read(&known, 1451 * NS_PER_MS, &span)); /* the last heartbeat is too old */
+    g_assert_true(kw_known_time_read(&known, 1260 * KW_NS_PER_MS, &span));
+    g_assert_false(
+        kw_known_time_read(&known, 1451 * KW_NS_PER_MS, &span)); /* the last heartbeat is too old */
     add_heartbeat(&known, 3000000, 300); /* after a long silence the time is unknown as at the start */
-    g_assert_false(kw_known_time_read(&known, 3001 * NS_PER_MS, &span));
+    g_assert_false(kw_known_time_read(&known, 3001 * KW_NS_PER_MS, &span));
 }
 
 /* The first heartbeat after a load of the store shows that the load has ended; a slower one changes the
