@@ -64,7 +64,7 @@ place_in_buckets(const kw_component *component, size_t offset, const kw_keyed *k
 static void
 advise_buckets(const kw_windows *windows, const kw_keyed *keyed, kw_arena *arena, kw_advised_path *path)
 {
-    static const kw_span nothing = {.field = -1};
+    static const kw_value_span nothing = {.field = -1};
     const kw_bucket *buckets;
     size_t offset;
     const kw_component *component = find_bucket(keyed->path->layout, &offset);

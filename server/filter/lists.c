@@ -17,7 +17,7 @@ void
 kw_list_reset(kw_filter_node *node)
 {
     for (kw_filter_node *part = node->children; part < end_of(node); part++) {
-        kw_node_reset(part);
+        kw_filter_node_reset(part);
         part->returned_seek = part->included = part->can_repeat = false;
         part->last_code = KW_CODE_NONE;
     }
@@ -27,7 +27,7 @@ bool
 kw_list_all_done(const kw_filter_node *node)
 {
     for (const kw_filter_node *part = node->children; part < end_of(node); part++)
-        if (kw_node_all_done(part) == is_and(node))
+        if (kw_filter_node_all_done(part) == is_and(node))
             return is_and(node);
     return !is_and(node);
 }
@@ -48,9 +48,9 @@ and_drops_key(kw_filter_node *node, kw_bytes row)
 {
     bool dropped = false, hinting_passed = false;
     for (kw_filter_node *part = node->children; part < end_of(node); part++) {
-        if (kw_node_all_done(part))
+        if (kw_filter_node_all_done(part))
             return true;
-        if (kw_node_drops_key(part, row))
+        if (kw_filter_node_drops_key(part, row))
             dropped = true; /* the other parts must be called, too, because they keep state */
         else if (is_hinting(part))
             hinting_passed = true;
@@ -65,7 +65,7 @@ kw_list_drops_key(kw_filter_node *node, kw_bytes row)
         return and_drops_key(node, row);
     bool dropped = true;
     for (kw_filter_node *part = node->children; part < end_of(node); part++)
-        if (!kw_node_all_done(part) && !kw_node_drops_key(part, row))
+        if (!kw_filter_node_all_done(part) && !kw_filter_node_drops_key(part, row))
             dropped = false;
     return dropped;
 }
@@ -74,7 +74,7 @@ bool
 kw_list_drops_row(kw_filter_node *node)
 {
     for (kw_filter_node *part = node->children; part < end_of(node); part++)
-        if (kw_node_drops_row(part) == is_and(node))
+        if (kw_filter_node_drops_row(part) == is_and(node))
             return is_and(node);
     return !is_and(node);
 }
@@ -109,11 +109,11 @@ and_cell(kw_filter_node *node, const kw_cell *cell)
         part->returned_seek = false;
     for (kw_filter_node *part = node->children; part < end_of(node); part++) {
         if (!includes(code)) {
-            part->returned_seek = is_hinting(part) && kw_node_cell(part, cell) == KW_CODE_SEEK;
-        } else if (kw_node_all_done(part)) {
+            part->returned_seek = is_hinting(part) && kw_filter_node_cell(part, cell) == KW_CODE_SEEK;
+        } else if (kw_filter_node_all_done(part)) {
             code = KW_CODE_NEXT_ROW;
         } else {
-            kw_filter_code own = kw_node_cell(part, cell);
+            kw_filter_code own = kw_filter_node_cell(part, cell);
             part->returned_seek = own == KW_CODE_SEEK;
             code = and_merge(code, own);
         }
@@ -136,7 +136,7 @@ or_repeated(const kw_filter_node *part, const kw_cell *cell)
     bool same_column = same_family && kw_bytes_equal(kw_buffer_bytes(&part->qualifier), cell->qualifier);
     switch (part->last_code) {
     case KW_CODE_SEEK:
-        if (!kw_node_hint(part, &hint))
+        if (!kw_filter_node_hint(part, &hint))
             return KW_CODE_NONE;
         if (same_family)
             order = kw_bytes_compare(cell->qualifier, hint);
@@ -191,11 +191,11 @@ or_cell(kw_filter_node *node, const kw_cell *cell)
     kw_filter_code code = KW_CODE_NONE;
     for (kw_filter_node *part = node->children; part < end_of(node); part++) {
         part->included = false;
-        if (kw_node_all_done(part))
+        if (kw_filter_node_all_done(part))
             continue;
         kw_filter_code own = or_repeated(part, cell);
         if (own == KW_CODE_NONE)
-            own = kw_node_cell(part, cell);
+            own = kw_filter_node_cell(part, cell);
         or_record(part, cell, own);
         code = or_merge(code, own);
         part->included = includes(own);
@@ -219,9 +219,9 @@ kw_list_hint(const kw_filter_node *node, kw_bytes *ret_qualifier)
     bool has_hint = false;
     for (const kw_filter_node *part = node->children; part < end_of(node); part++) {
         kw_bytes hint;
-        if ((is_and(node) && !part->returned_seek) || kw_node_all_done(part))
+        if ((is_and(node) && !part->returned_seek) || kw_filter_node_all_done(part))
             continue;
-        if (!kw_node_hint(part, &hint)) {
+        if (!kw_filter_node_hint(part, &hint)) {
             if (!is_and(node))
                 return false;
             continue;

@@ -45,7 +45,7 @@ machine_new(const kw_filter *filter, const kw_prepared *prepared, bool reversed,
     self->cell_cost = cost_of(filter);
     self->kept = g_array_new(FALSE, FALSE, sizeof(kw_cell));
     self->closed = g_array_new(FALSE, FALSE, sizeof(kw_bytes));
-    if (kw_node_init(&self->node, filter, reversed, &shared))
+    if (kw_filter_node_init(&self->node, filter, reversed, &shared))
         return self;
     *ret_error = self->error;
     kw_filter_machine_free(self);
@@ -69,7 +69,7 @@ kw_filter_machine_free(kw_filter_machine *self)
 {
     if (!self)
         return;
-    kw_node_clear(&self->node);
+    kw_filter_node_clear(&self->node);
     g_array_free(self->kept, TRUE);
     for (guint i = 0; i < self->closed->len; i++)
         g_free((void *)(uintptr_t)g_array_index(self->closed, kw_bytes, i).data);
@@ -81,7 +81,7 @@ kw_filter_machine_free(kw_filter_machine *self)
 bool
 kw_filter_machine_done(const kw_filter_machine *self)
 {
-    return kw_node_all_done(&self->node);
+    return kw_filter_node_all_done(&self->node);
 }
 
 /* --- the cells of one family --------------------------------------------------------------------- */
@@ -118,7 +118,7 @@ skip_to_hint(kw_filter_machine *self, family *position)
 {
     kw_bytes hint;
     position->at++;
-    if (self->reversed || !kw_node_hint(&self->node, &hint))
+    if (self->reversed || !kw_filter_node_hint(&self->node, &hint))
         return;
     while (position->at < position->end &&
            kw_bytes_compare(position->cells[position->at].qualifier, hint) < 0)
@@ -128,7 +128,7 @@ skip_to_hint(kw_filter_machine *self, family *position)
 static void
 keep_cell(kw_filter_machine *self, size_t index, kw_cell cell)
 {
-    kw_node_transform(&self->node, &cell, self->lengths.data + 4 * index);
+    kw_filter_node_transform(&self->node, &cell, self->lengths.data + 4 * index);
     g_array_append_val(self->kept, cell);
 }
 
@@ -160,9 +160,9 @@ include_cell(kw_filter_machine *self, family *position, int32_t versions)
 static void
 walk_family(kw_filter_machine *self, family *position, int32_t versions)
 {
-    while (position->at < position->end && spend_cell(self) && !kw_node_all_done(&self->node)) {
+    while (position->at < position->end && spend_cell(self) && !kw_filter_node_all_done(&self->node)) {
         const kw_cell *cell = &position->cells[position->at];
-        kw_filter_code code = kw_node_cell(&self->node, cell);
+        kw_filter_code code = kw_filter_node_cell(&self->node, cell);
         switch (code) {
         case KW_CODE_INCLUDE:
             if (include_cell(self, position, versions))
@@ -212,7 +212,7 @@ close_family(kw_filter_machine *self, kw_bytes name)
 static bool
 must_filter(const kw_filter_machine *self, kw_bytes name, bool needed)
 {
-    return kw_node_needs_family(&self->node, name) == needed && !is_closed(self, name);
+    return kw_filter_node_needs_family(&self->node, name) == needed && !is_closed(self, name);
 }
 
 /* Passes cells to the filter: of all families that it needs if `needed`, otherwise of all others. */
@@ -228,7 +228,7 @@ walk_families(kw_filter_machine *self, const kw_cell *cells, size_t count, bool 
         if (!must_filter(self, name, needed))
             continue;
         walk_family(self, &position, versions);
-        if (kw_node_all_done(&self->node))
+        if (kw_filter_node_all_done(&self->node))
             close_family(self, name);
     }
 }
@@ -251,13 +251,13 @@ keeps_row(kw_filter_machine *self)
 {
     if (self->kept->len == 0)
         return false;
-    if (kw_node_has_filter_row(&self->node)) {
+    if (kw_filter_node_has_filter_row(&self->node)) {
         size_t count = self->kept->len;
-        kw_node_drop_cells(&self->node, (kw_cell *)(void *)self->kept->data, &count);
+        kw_filter_node_drop_cells(&self->node, (kw_cell *)(void *)self->kept->data, &count);
         g_array_set_size(self->kept, (guint)count);
-        return count == 0 || !kw_node_drops_row(&self->node);
+        return count == 0 || !kw_filter_node_drops_row(&self->node);
     }
-    return !kw_node_drops_row(&self->node);
+    return !kw_filter_node_drops_row(&self->node);
 }
 
 static int
@@ -288,10 +288,10 @@ filter_row(kw_filter_machine *self, kw_bytes row, const kw_cell *cells, size_t c
     g_array_set_size(self->kept, 0);
     self->lengths.size = 0;
     kw_buffer_reserve(&self->lengths, 4 * count + 4);
-    if (kw_node_all_done(&self->node))
+    if (kw_filter_node_all_done(&self->node))
         return false;
-    bool dropped = kw_node_drops_key(&self->node, row);
-    if (dropped && kw_node_all_done(&self->node))
+    bool dropped = kw_filter_node_drops_key(&self->node, row);
+    if (dropped && kw_filter_node_all_done(&self->node))
         return false;
     walk_families(self, cells, count, true, versions);
     if (dropped || !keeps_row(self))
@@ -307,7 +307,7 @@ kw_filter_machine_row(kw_filter_machine *self, kw_bytes row, kw_cell *cells, siz
     if (!has_read_family(self, cells, *count))
         return KW_FILTER_ROW_DROPPED; /* HBase does not read such a row */
     bool kept = filter_row(self, row, cells, *count, versions);
-    kw_node_reset(&self->node);
+    kw_filter_node_reset(&self->node);
     if (self->error.code != KW_OK) {
         *ret_error = self->error;
         return KW_FILTER_ROW_FAILED;

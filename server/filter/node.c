@@ -26,7 +26,8 @@ is_wrapper(const kw_filter_node *node)
 
 /* As in HBase, only lists pass `reversed` on to their parts; SKIP and WHILE do not. */
 bool
-kw_node_init(kw_filter_node *node, const kw_filter *filter, bool reversed, const kw_filter_shared *shared)
+kw_filter_node_init(kw_filter_node *node, const kw_filter *filter, bool reversed,
+                    const kw_filter_shared *shared)
 {
     *node = (kw_filter_node){.filter = filter, .reversed = reversed, .error = shared->error};
     node->drops_row = filter->kind == KW_FILTER_PREFIX;
@@ -42,18 +43,18 @@ kw_node_init(kw_filter_node *node, const kw_filter *filter, bool reversed, const
             return false;
     }
     for (size_t i = 0; i < filter->children_count; i++)
-        if (!kw_node_init(&node->children[i], filter->children[i], reversed && is_list(node), shared))
+        if (!kw_filter_node_init(&node->children[i], filter->children[i], reversed && is_list(node), shared))
             return false;
     return true;
 }
 
 void
-kw_node_clear(kw_filter_node *node)
+kw_filter_node_clear(kw_filter_node *node)
 {
     if (!node->filter)
         return;
     PARTS(node, part)
-    kw_node_clear(part);
+    kw_filter_node_clear(part);
     g_free(node->children);
     kw_comparison_free(node->comparison);
     if (node->stamps)
@@ -64,7 +65,7 @@ kw_node_clear(kw_filter_node *node)
 }
 
 void
-kw_node_reset(kw_filter_node *node)
+kw_filter_node_reset(kw_filter_node *node)
 {
     kw_filter_kind kind = node->filter->kind;
     node->found = node->matched = false;
@@ -76,17 +77,17 @@ kw_node_reset(kw_filter_node *node)
     if (is_list(node))
         kw_list_reset(node);
     else if (is_wrapper(node))
-        kw_node_reset(node->children);
+        kw_filter_node_reset(node->children);
 }
 
 bool
-kw_node_all_done(const kw_filter_node *node)
+kw_filter_node_all_done(const kw_filter_node *node)
 {
     const kw_filter *filter = node->filter;
     if (is_list(node))
         return kw_list_all_done(node);
     if (filter->kind == KW_FILTER_WHILE)
-        return node->done || kw_node_all_done(node->children);
+        return node->done || kw_filter_node_all_done(node->children);
     if (filter->kind == KW_FILTER_PAGE)
         return node->count >= filter->numbers[0];
     if (filter->kind == KW_FILTER_COLUMN_COUNT_GET)
@@ -128,15 +129,15 @@ stop_drops_key(kw_filter_node *node, kw_bytes row)
 static bool
 while_drops_key(kw_filter_node *node, kw_bytes row)
 {
-    if (kw_node_all_done(node))
+    if (kw_filter_node_all_done(node))
         return true;
-    bool drops = kw_node_drops_key(node->children, row);
+    bool drops = kw_filter_node_drops_key(node->children, row);
     node->done = node->done || drops;
     return drops;
 }
 
 bool
-kw_node_drops_key(kw_filter_node *node, kw_bytes row)
+kw_filter_node_drops_key(kw_filter_node *node, kw_bytes row)
 {
     if (is_list(node))
         return kw_list_drops_key(node, row);
@@ -147,7 +148,7 @@ kw_node_drops_key(kw_filter_node *node, kw_bytes row)
     if (node->filter->kind == KW_FILTER_INCLUSIVE_STOP)
         return stop_drops_key(node, row);
     if (node->filter->kind == KW_FILTER_PAGE || node->filter->kind == KW_FILTER_COLUMN_COUNT_GET)
-        return kw_node_all_done(node);
+        return kw_filter_node_all_done(node);
     if (node->filter->kind == KW_FILTER_ROW && rejects(node, row))
         node->drops_row = true;
     return node->filter->kind == KW_FILTER_ROW && node->drops_row;
@@ -226,8 +227,8 @@ pagination_code(kw_filter_node *node)
 }
 
 /* SingleColumnValueFilter: includes all cells, and notes whether the column was found and its value matched;
- * kw_node_drops_row then decides on the row. If only the latest version counts and it did not match, the rest
- * of the family is skipped. */
+ * kw_filter_node_drops_row then decides on the row. If only the latest version counts and it did not match,
+ * the rest of the family is skipped. */
 static kw_filter_code
 single_code(kw_filter_node *node, const kw_cell *cell)
 {
@@ -240,8 +241,8 @@ single_code(kw_filter_node *node, const kw_cell *cell)
     return latest_only && node->found && !node->matched ? KW_CODE_NEXT_ROW : KW_CODE_INCLUDE;
 }
 
-/* DependentColumnFilter: collects the timestamps of the column's matching cells; kw_node_drop_cells later
- * drops the cells with other timestamps. */
+/* DependentColumnFilter: collects the timestamps of the column's matching cells; kw_filter_node_drop_cells
+ * later drops the cells with other timestamps. */
 static kw_filter_code
 dependent_code(kw_filter_node *node, const kw_cell *cell)
 {
@@ -276,7 +277,7 @@ static kw_filter_code
 count_code(kw_filter_node *node)
 {
     node->count++;
-    return kw_node_all_done(node) ? KW_CODE_NEXT_COLUMN : KW_CODE_INCLUDE_AND_NEXT_COLUMN;
+    return kw_filter_node_all_done(node) ? KW_CODE_NEXT_COLUMN : KW_CODE_INCLUDE_AND_NEXT_COLUMN;
 }
 
 /* SKIP and WHILE: a cell for which their filter returns another code than INCLUDE drops the row (SKIP) or
@@ -284,14 +285,14 @@ count_code(kw_filter_node *node)
 static kw_filter_code
 wrapper_code(kw_filter_node *node, const kw_cell *cell)
 {
-    kw_filter_code code = kw_node_cell(node->children, cell);
+    kw_filter_code code = kw_filter_node_cell(node->children, cell);
     bool *flag = node->filter->kind == KW_FILTER_SKIP ? &node->drops_row : &node->done;
     *flag = *flag || code != KW_CODE_INCLUDE;
     return code;
 }
 
 kw_filter_code
-kw_node_cell(kw_filter_node *node, const kw_cell *cell)
+kw_filter_node_cell(kw_filter_node *node, const kw_cell *cell)
 {
     const kw_filter *filter = node->filter;
     switch (filter->kind) {
@@ -341,7 +342,7 @@ kw_node_cell(kw_filter_node *node, const kw_cell *cell)
 }
 
 bool
-kw_node_hint(const kw_filter_node *node, kw_bytes *ret_qualifier)
+kw_filter_node_hint(const kw_filter_node *node, kw_bytes *ret_qualifier)
 {
     const kw_filter *filter = node->filter;
     if (is_list(node))
@@ -358,7 +359,7 @@ kw_node_hint(const kw_filter_node *node, kw_bytes *ret_qualifier)
 /* --- rows ---------------------------------------------------------------------------------------- */
 
 void
-kw_node_transform(kw_filter_node *node, kw_cell *cell, uint8_t *length)
+kw_filter_node_transform(kw_filter_node *node, kw_cell *cell, uint8_t *length)
 {
     if (node->filter->kind == KW_FILTER_KEY_ONLY) {
         kw_be32_store(length, (uint32_t)cell->value.size);
@@ -367,7 +368,7 @@ kw_node_transform(kw_filter_node *node, kw_cell *cell, uint8_t *length)
     }
     PARTS(node, part)
     if (node->filter->kind != KW_FILTER_OR || part->included)
-        kw_node_transform(part, cell, length);
+        kw_filter_node_transform(part, cell, length);
 }
 
 static bool
@@ -382,11 +383,11 @@ is_kept(const kw_filter_node *node, const kw_cell *cell)
 }
 
 void
-kw_node_drop_cells(kw_filter_node *node, kw_cell *cells, size_t *count)
+kw_filter_node_drop_cells(kw_filter_node *node, kw_cell *cells, size_t *count)
 {
     if (is_list(node)) {
         PARTS(node, part)
-        kw_node_drop_cells(part, cells, count);
+        kw_filter_node_drop_cells(part, cells, count);
         return;
     }
     if (node->filter->kind != KW_FILTER_DEPENDENT_COLUMN &&
@@ -400,7 +401,7 @@ kw_node_drop_cells(kw_filter_node *node, kw_cell *cells, size_t *count)
 }
 
 bool
-kw_node_has_filter_row(const kw_filter_node *node)
+kw_filter_node_has_filter_row(const kw_filter_node *node)
 {
     switch ((int)node->filter->kind) {
     case KW_FILTER_SKIP:
@@ -414,7 +415,7 @@ kw_node_has_filter_row(const kw_filter_node *node)
         break;
     }
     PARTS(node, part)
-    if (kw_node_has_filter_row(part))
+    if (kw_filter_node_has_filter_row(part))
         return true;
     return false;
 }
@@ -422,13 +423,13 @@ kw_node_has_filter_row(const kw_filter_node *node)
 static bool
 while_drops_row(kw_filter_node *node)
 {
-    bool drops = kw_node_drops_row(node->children);
+    bool drops = kw_filter_node_drops_row(node->children);
     node->done = node->done || drops;
     return drops;
 }
 
 bool
-kw_node_drops_row(kw_filter_node *node)
+kw_filter_node_drops_row(kw_filter_node *node)
 {
     switch ((int)node->filter->kind) {
     case KW_FILTER_AND:
@@ -451,7 +452,7 @@ kw_node_drops_row(kw_filter_node *node)
 }
 
 bool
-kw_node_needs_family(const kw_filter_node *node, kw_bytes family)
+kw_filter_node_needs_family(const kw_filter_node *node, kw_bytes family)
 {
     const kw_filter *filter = node->filter;
     if (filter->kind == KW_FILTER_COLUMN_VALUE)
@@ -460,7 +461,7 @@ kw_node_needs_family(const kw_filter_node *node, kw_bytes family)
         filter->kind == KW_FILTER_SINGLE_COLUMN_VALUE_EXCLUDE)
         return !filter->flags[0] || kw_bytes_equal(family, filter->bytes[0]);
     PARTS(node, part)
-    if (kw_node_needs_family(part, family))
+    if (kw_filter_node_needs_family(part, family))
         return true;
     return filter->children_count == 0;
 }

@@ -56,30 +56,30 @@ typedef struct kw_filter_shared {
 
 /* The methods of HBase's Filter are named in parentheses. */
 
-bool kw_node_init(kw_filter_node *node, const kw_filter *filter, bool reversed,
-                  const kw_filter_shared *shared);
-void kw_node_clear(kw_filter_node *node);
+bool kw_filter_node_init(kw_filter_node *node, const kw_filter *filter, bool reversed,
+                         const kw_filter_shared *shared);
+void kw_filter_node_clear(kw_filter_node *node);
 
 /* After each row (reset). */
-void kw_node_reset(kw_filter_node *node);
+void kw_filter_node_reset(kw_filter_node *node);
 /* True if no further row can pass (filterAllRemaining). */
-bool kw_node_all_done(const kw_filter_node *node);
+bool kw_filter_node_all_done(const kw_filter_node *node);
 /* True if the filter drops the row because of its key (filterRowKey). */
-bool kw_node_drops_key(kw_filter_node *node, kw_bytes row);
+bool kw_filter_node_drops_key(kw_filter_node *node, kw_bytes row);
 /* Returns what to do with the cell, and where to continue (filterCell). */
-kw_filter_code kw_node_cell(kw_filter_node *node, const kw_cell *cell);
+kw_filter_code kw_filter_node_cell(kw_filter_node *node, const kw_cell *cell);
 /* Replaces the value if the filter does so (transformCell); `length` has space for four bytes. */
-void kw_node_transform(kw_filter_node *node, kw_cell *cell, uint8_t *length);
+void kw_filter_node_transform(kw_filter_node *node, kw_cell *cell, uint8_t *length);
 /* Removes cells from the included cells of a row (filterRowCells). */
-void kw_node_drop_cells(kw_filter_node *node, kw_cell *cells, size_t *count);
-/* True if kw_node_drop_cells must be called before kw_node_drops_row (hasFilterRow). */
-bool kw_node_has_filter_row(const kw_filter_node *node);
+void kw_filter_node_drop_cells(kw_filter_node *node, kw_cell *cells, size_t *count);
+/* True if kw_filter_node_drop_cells must be called before kw_filter_node_drops_row (hasFilterRow). */
+bool kw_filter_node_has_filter_row(const kw_filter_node *node);
 /* True if the filter drops the row after all its cells (filterRow). */
-bool kw_node_drops_row(kw_filter_node *node);
+bool kw_filter_node_drops_row(kw_filter_node *node);
 /* After SEEK: returns the qualifier to continue with (getNextCellHint). False if there is none. */
-bool kw_node_hint(const kw_filter_node *node, kw_bytes *ret_qualifier);
+bool kw_filter_node_hint(const kw_filter_node *node, kw_bytes *ret_qualifier);
 /* True if the filter needs the cells of this family to decide whether a row passes (isFamilyEssential). */
-bool kw_node_needs_family(const kw_filter_node *node, kw_bytes family);
+bool kw_filter_node_needs_family(const kw_filter_node *node, kw_bytes family);
 
 /* The same functions for AND and OR. */
 kw_filter_code kw_list_cell(kw_filter_node *node, const kw_cell *cell);

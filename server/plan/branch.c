@@ -120,8 +120,8 @@ fan_out(kw_growth *growing, size_t at)
 {
     const kw_component *component = kw_layout_component(growing->analysis->layout, at);
     const kw_bucket *buckets;
-    const kw_span every = {.field = -1};
-    const kw_span *span = growing->analysis->all_pieces[at] ? &every : &growing->normalized->span;
+    const kw_value_span every = {.field = -1};
+    const kw_value_span *span = growing->analysis->all_pieces[at] ? &every : &growing->normalized->span;
     size_t buckets_count = component->kind->enumerate(component, span, growing->arena, &buckets);
     growing->now.fanned[at] = buckets_count;
     kw_branch *items = space_for(growing, buckets_count);

@@ -118,7 +118,7 @@ kw_clock_try_list(kw_path_analysis *analysis, const kw_normalized_query *normali
                   kw_order order)
 {
     const kw_component *clock = kw_layout_component(analysis->layout, at);
-    const kw_span open = {.field = -1};
+    const kw_value_span open = {.field = -1};
     kw_after after = look_after(analysis, normalized, at);
     if (!is_listable(clock) || (!after.itself && !after.bound))
         return false;

@@ -52,10 +52,10 @@ tail_width(const kw_path_analysis *analysis)
 }
 
 /* The query's range, cut to the values that a branch can contain. */
-static kw_span
-span_within(const kw_span *span, const kw_branch *branch)
+static kw_value_span
+span_within(const kw_value_span *span, const kw_branch *branch)
 {
-    kw_span cut = *span;
+    kw_value_span cut = *span;
     if (!branch->narrowed)
         return cut;
     if (cut.from.kind == KW_VALUE_NONE || cut.from.number < branch->least)
@@ -72,7 +72,8 @@ span_within(const kw_span *span, const kw_branch *branch)
 static kw_drafts
 draft_points(const kw_normalized_query *normalized, const kw_branches *branches, kw_arena *arena)
 {
-    kw_drafts made = {.items = KW_ARENA_ARRAY(arena, kw_draft, branches->count), .count = branches->count};
+    kw_drafts made = {.items = KW_ARENA_ARRAY(arena, kw_plan_draft, branches->count),
+                      .count = branches->count};
     for (size_t index = 0; index < branches->count && kw_normalized_query_can_continue(normalized, arena);
          index++)
         made.items[index].range = point_of(branches->items[index].prefix, arena);
@@ -80,7 +81,7 @@ draft_points(const kw_normalized_query *normalized, const kw_branches *branches,
 }
 
 static void
-set_timed(kw_draft *draft, bool timed)
+set_timed(kw_plan_draft *draft, bool timed)
 {
     draft->range.timed = timed;
     draft->range.least = timed ? draft->least : 0;
@@ -93,7 +94,7 @@ static kw_drafts
 draft_ranges(const kw_path_analysis *analysis, const kw_normalized_query *normalized,
              const kw_branches *branches, kw_arena *arena, bool *ret_loose)
 {
-    kw_drafts made = {.items = KW_ARENA_ARRAY(arena, kw_draft, branches->count)};
+    kw_drafts made = {.items = KW_ARENA_ARRAY(arena, kw_plan_draft, branches->count)};
     bool ranged = analysis->stop == KW_STOP_RANGE;
     const kw_component *stop = ranged ? kw_layout_component(analysis->layout, analysis->used) : NULL;
     kw_ends ends = ranged ? kw_ends_of(stop, &normalized->span, arena) : (kw_ends){.high_open = true};
@@ -104,12 +105,12 @@ draft_ranges(const kw_path_analysis *analysis, const kw_normalized_query *normal
         const kw_branch *branch = &branches->items[index];
         kw_ends here = ends;
         if (ranged && branch->narrowed) {
-            kw_span cut = span_within(&normalized->span, branch);
+            kw_value_span cut = span_within(&normalized->span, branch);
             here = kw_ends_of(stop, &cut, arena);
         }
         if (here.empty)
             continue;
-        kw_draft *draft = &made.items[made.count++];
+        kw_plan_draft *draft = &made.items[made.count++];
         draft->range = range_of(branch->prefix, &here, arena);
         draft->range.at = (uint32_t)branch->prefix.size;
         draft->narrowed = (ranged || analysis->listed) && branch->narrowed;
@@ -124,15 +125,15 @@ draft_ranges(const kw_path_analysis *analysis, const kw_normalized_query *normal
 
 /* --- runs of a clock -------------------------------------------------------------------------------- */
 
-static kw_draft
+static kw_plan_draft
 draft_run(const kw_path_analysis *analysis, const kw_branch *branch, const kw_piece_run *run, kw_arena *arena)
 {
     kw_bytes stop = joined(branch->prefix, run->high, arena);
-    kw_draft draft = {.range = {.start = joined(branch->prefix, run->low, arena),
-                                .skip = (uint32_t)branch->prefix.size + run->skip},
-                      .narrowed = run->narrowed,
-                      .least = run->least,
-                      .most = run->most};
+    kw_plan_draft draft = {.range = {.start = joined(branch->prefix, run->low, arena),
+                                     .skip = (uint32_t)branch->prefix.size + run->skip},
+                           .narrowed = run->narrowed,
+                           .least = run->least,
+                           .most = run->most};
     if (!kw_bytes_successor(stop, arena, &draft.range.stop))
         draft.range.stop = KW_BYTES_NONE;
     const kw_component *clock = kw_layout_component(analysis->layout, analysis->used);
@@ -158,9 +159,9 @@ reserve_drafts(kw_drafts *made, size_t runs, size_t branches, size_t limit,
         return true;
     if (made->capacity > 0 || __builtin_mul_overflow(runs, branches, &wanted) || wanted > limit)
         wanted = MIN(2 * count, limit);
-    if (!kw_normalized_query_can_hold(normalized, arena, wanted * sizeof(kw_draft)))
+    if (!kw_normalized_query_can_hold(normalized, arena, wanted * sizeof(kw_plan_draft)))
         return false;
-    kw_draft *items = KW_ARENA_ARRAY(arena, kw_draft, wanted);
+    kw_plan_draft *items = KW_ARENA_ARRAY(arena, kw_plan_draft, wanted);
     if (made->count > 0)
         memcpy(items, made->items, made->count * sizeof *items);
     made->items = items;
@@ -178,8 +179,8 @@ draft_runs(const kw_path_analysis *analysis, const kw_normalized_query *normaliz
     for (size_t index = 0; index < branches->count && kw_normalized_query_can_continue(normalized, arena);
          index++) {
         const kw_branch *branch = &branches->items[index];
-        kw_span span = normalized->span.field == clock->clock ? span_within(&normalized->span, branch)
-                                                              : normalized->span;
+        kw_value_span span = normalized->span.field == clock->clock ? span_within(&normalized->span, branch)
+                                                                    : normalized->span;
         kw_piece_runs runs;
         if (!clock->kind->runs(clock, branch->values, &span, arena, &runs, ret_error))
             return false;
@@ -204,7 +205,7 @@ kw_drafts_make(const kw_path_analysis *analysis, const kw_normalized_query *norm
 {
     if (analysis->stop == KW_STOP_RUNS)
         return draft_runs(analysis, normalized, branches, limit, arena, ret_drafts, ret_loose, ret_error);
-    if (!kw_normalized_query_can_hold(normalized, arena, branches->count * sizeof(kw_draft)))
+    if (!kw_normalized_query_can_hold(normalized, arena, branches->count * sizeof(kw_plan_draft)))
         return false; /* the caller returns the error */
     *ret_drafts = analysis->stop == KW_STOP_COMPLETE
                       ? draft_points(normalized, branches, arena)

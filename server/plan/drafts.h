@@ -5,15 +5,15 @@
 #include "plan/path_analysis.h"
 
 /* A range, and the values of the ordering field or of the clock that its rows can have, if `narrowed`. */
-typedef struct kw_draft {
+typedef struct kw_plan_draft {
     kw_range range;
     bool narrowed;
     int64_t least;
     int64_t most;
-} kw_draft;
+} kw_plan_draft;
 
 typedef struct kw_drafts {
-    kw_draft *items;
+    kw_plan_draft *items;
     size_t count, capacity;
 } kw_drafts;
 

@@ -91,7 +91,7 @@ take_end(kw_ends *ends, const kw_component *component, kw_value value, bool incl
 }
 
 kw_ends
-kw_ends_of(const kw_component *component, const kw_span *span, kw_arena *arena)
+kw_ends_of(const kw_component *component, const kw_value_span *span, kw_arena *arena)
 {
     g_assert(component->direction != 0);
     kw_ends ends = {.high_open = true};

@@ -14,7 +14,7 @@ typedef struct kw_ends {
 } kw_ends;
 
 /* The component must have a direction. Allocates bytes in the arena. */
-kw_ends kw_ends_of(const kw_component *component, const kw_span *span, kw_arena *arena);
+kw_ends kw_ends_of(const kw_component *component, const kw_value_span *span, kw_arena *arena);
 
 /* The smallest byte string greater than all that begin with `prefix`; false if there is none (0xff... or
  * empty). */

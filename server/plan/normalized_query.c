@@ -39,7 +39,7 @@ check_end(const kw_table *table, const kw_field *field, kw_value end, kw_error *
 
 /* False if no value can match. */
 static bool
-settle_span(kw_span *span)
+settle_span(kw_value_span *span)
 {
     if (span->from.kind == KW_VALUE_NUMBER && !span->from_inclusive) {
         span->from_inclusive = true;
@@ -60,7 +60,7 @@ settle_span(kw_span *span)
 static bool
 take_span(const kw_record_query *query, kw_normalized_query *normalized, kw_error *ret_error)
 {
-    normalized->span = normalized->also = (kw_span){.field = -1};
+    normalized->span = normalized->also = (kw_value_span){.field = -1};
     bool open = query->from.kind == KW_VALUE_NONE && query->to.kind == KW_VALUE_NONE;
     if (query->range_field < 0)
         return true;
@@ -71,7 +71,7 @@ take_span(const kw_record_query *query, kw_normalized_query *normalized, kw_erro
         return false;
     if (open)
         return true;
-    normalized->span = (kw_span){
+    normalized->span = (kw_value_span){
         .field = query->range_field,
         .from = settle_kind(field, query->from),
         .to = settle_kind(field, query->to),
@@ -142,7 +142,7 @@ take_bound(const kw_record_query *query, size_t number, kw_normalized_query *nor
             return false;
         values[count] = settle_kind(field, asked->values[index]);
         if (coarse || normalized->span.field != (int)number ||
-            kw_span_holds(&normalized->span, values[count]))
+            kw_value_span_holds(&normalized->span, values[count]))
             count++;
     }
     size_t kept = sort_values(field, values, count);
@@ -289,7 +289,7 @@ kw_normalized_query_within(const kw_normalized_query *normalized, const kw_windo
 {
     kw_normalized_query *within = KW_ARENA_NEW(arena, kw_normalized_query);
     *within = *normalized;
-    kw_span *span = &within->span;
+    kw_value_span *span = &within->span;
     g_assert(span->field >= 0);
     if (window->least > (span->from.kind == KW_VALUE_NUMBER ? span->from.number : INT64_MIN)) {
         span->from = (kw_value){.kind = KW_VALUE_NUMBER, .number = window->least};
@@ -357,10 +357,10 @@ meets_bound(const kw_normalized_query *normalized, size_t field, kw_value value)
 }
 
 static bool
-meets_span(const kw_span *span, const kw_value *values)
+meets_span(const kw_value_span *span, const kw_value *values)
 {
     return span->field < 0 ||
-           (values[span->field].kind != KW_VALUE_NONE && kw_span_holds(span, values[span->field]));
+           (values[span->field].kind != KW_VALUE_NONE && kw_value_span_holds(span, values[span->field]));
 }
 
 bool

@@ -9,9 +9,9 @@
 typedef struct kw_normalized_query {
     const kw_table *table;
     const kw_bound *bounds; /* per field */
-    kw_span span;
-    kw_span also; /* a range on a bound field that keys store less precisely: each row is checked; field -1:
-                     none */
+    kw_value_span span;
+    kw_value_span also; /* a range on a bound field that keys store less precisely: each row is checked; field
+                     -1: none */
     const struct kw_coarse *coarse; /* per field: its bound values as keys store them; NULL: none */
     bool empty;                     /* no record can match */
     size_t range_limit; /* that of the query or of its window, lowered if keys are long; 0: no limit */

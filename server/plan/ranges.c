@@ -27,7 +27,7 @@ compare_stops(kw_bytes a, kw_bytes b)
 static int
 compare_ranges(const void *a, const void *b)
 {
-    const kw_range *left = &((const kw_draft *)a)->range, *right = &((const kw_draft *)b)->range;
+    const kw_range *left = &((const kw_plan_draft *)a)->range, *right = &((const kw_plan_draft *)b)->range;
     int order = kw_bytes_compare(left->start, right->start);
     return order ? order : compare_stops(left->stop, right->stop);
 }
@@ -36,7 +36,7 @@ compare_ranges(const void *a, const void *b)
 static int
 compare_drafts(const void *a, const void *b)
 {
-    const kw_range *left = &((const kw_draft *)a)->range, *right = &((const kw_draft *)b)->range;
+    const kw_range *left = &((const kw_plan_draft *)a)->range, *right = &((const kw_plan_draft *)b)->range;
     int order = compare_ranges(a, b);
     return order ? order : (left->least > right->least) - (left->least < right->least);
 }
@@ -104,7 +104,7 @@ unify(kw_drafts *drafts, bool join)
 static int
 compare_spans(const void *a, const void *b)
 {
-    const kw_draft *left = a, *right = b;
+    const kw_plan_draft *left = a, *right = b;
     int order = (left->least > right->least) - (left->least < right->least);
     return order ? order : compare_ranges(a, b);
 }
@@ -114,7 +114,7 @@ compare_spans(const void *a, const void *b)
 static int
 compare_groups(const void *a, const void *b)
 {
-    const kw_draft *left = a, *right = b;
+    const kw_plan_draft *left = a, *right = b;
     if (left->range.group != right->range.group)
         return left->range.group < right->range.group ? -1 : 1;
     return compare_drafts(a, b);
@@ -124,7 +124,7 @@ static void
 turn_around(kw_drafts *drafts)
 {
     for (size_t low = 0, high = drafts->count; low + 1 < high; low++, high--) {
-        kw_draft swap = drafts->items[low];
+        kw_plan_draft swap = drafts->items[low];
         drafts->items[low] = drafts->items[high - 1];
         drafts->items[high - 1] = swap;
     }
@@ -149,7 +149,7 @@ group_by_span(kw_drafts *drafts, bool falling)
     uint32_t group = 0;
     int64_t reach = 0;
     for (size_t index = 0; index < drafts->count; index++) {
-        kw_draft *draft = &drafts->items[index];
+        kw_plan_draft *draft = &drafts->items[index];
         if (index > 0 && draft->least > reach)
             group++;
         reach = index > 0 ? MAX(reach, draft->most) : draft->most;
@@ -192,7 +192,7 @@ join_groups(kw_drafts *drafts, bool reversed)
     uint32_t groups = 0, group_before = 0;
     bool single_before = false;
     for (size_t index = 0; index < drafts->count; index++) {
-        kw_draft draft = drafts->items[index];
+        kw_plan_draft draft = drafts->items[index];
         uint32_t group = draft.range.group;
         bool opens = index == 0 || group != group_before;
         bool single = opens && (index + 1 == drafts->count || group != drafts->items[index + 1].range.group);

@@ -84,7 +84,7 @@ lacks_end(const kw_normalized_query *normalized, const kw_path_analysis *analyse
 static const kw_component *
 clock_without_range(const kw_path_analysis *analysis, const kw_normalized_query *normalized)
 {
-    const kw_span *span = &normalized->span;
+    const kw_value_span *span = &normalized->span;
     for (size_t index = 0; index < kw_layout_component_count(analysis->layout); index++) {
         const kw_component *component = kw_layout_component(analysis->layout, index);
         if (index < analysis->used && (component->clock < 0 || !analysis->fan_out[index]))

@@ -13,7 +13,7 @@ rest_after(const kw_path_analysis *analysis, const kw_normalized_query *normaliz
 {
     int64_t least, most;
     kw_window rest = *covered;
-    bool any = kw_span_numbers(&normalized->span, &least, &most);
+    bool any = kw_value_span_numbers(&normalized->span, &least, &most);
     rest.least = analysis->descending ? least : covered->most;
     rest.most = analysis->descending ? covered->least : most;
     if (!any || rest.least >= rest.most)
@@ -59,7 +59,7 @@ count_windows(const kw_path_analysis *analysis, const kw_normalized_query *norma
         rest = rest_after(analysis, normalized, &covered);
     }
     *ret_exact = rest.limit == 0;
-    if (*ret_exact || !kw_span_numbers(&normalized->span, &least, &most))
+    if (*ret_exact || !kw_value_span_numbers(&normalized->span, &least, &most))
         return count;
     double done =
         analysis->descending ? (double)most - (double)covered.least : (double)covered.most - (double)least;

@@ -168,7 +168,7 @@ kw_site_field_names(const kw_site *site, const size_t *fields, size_t count)
 }
 
 bool
-kw_span_holds(const kw_span *span, kw_value value)
+kw_value_span_holds(const kw_value_span *span, kw_value value)
 {
     if (span->from.kind != KW_VALUE_NONE) {
         int order = kw_value_compare(value, span->from);
@@ -184,7 +184,7 @@ kw_span_holds(const kw_span *span, kw_value value)
 }
 
 bool
-kw_span_numbers(const kw_span *span, int64_t *ret_least, int64_t *ret_most)
+kw_value_span_numbers(const kw_value_span *span, int64_t *ret_least, int64_t *ret_most)
 {
     int64_t least = span->from.kind == KW_VALUE_NUMBER ? span->from.number : INT64_MIN;
     int64_t most = span->to.kind == KW_VALUE_NUMBER ? span->to.number : INT64_MAX;

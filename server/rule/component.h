@@ -103,19 +103,19 @@ typedef struct kw_piece_runs {
 } kw_piece_runs;
 
 /* One range condition. NONE: that end is open. */
-typedef struct kw_span {
+typedef struct kw_value_span {
     int field; /* -1: no range */
     kw_value from;
     kw_value to;
     bool from_inclusive;
     bool to_inclusive;
-} kw_span;
+} kw_value_span;
 
 /* True if a value, of the kind of the span's ends, is within the span. */
-bool kw_span_holds(const kw_span *span, kw_value value);
+bool kw_value_span_holds(const kw_value_span *span, kw_value value);
 
 /* The closed range of integers, least..most, that a span selects. False if it is empty. */
-bool kw_span_numbers(const kw_span *span, int64_t *ret_least, int64_t *ret_most);
+bool kw_value_span_numbers(const kw_value_span *span, int64_t *ret_least, int64_t *ret_most);
 
 /* The position of a value among the pieces of a component that keeps order. */
 typedef struct kw_edge {
@@ -174,7 +174,7 @@ struct kw_component_kind {
     size_t (*measure)(const kw_component *self, kw_bytes bytes);
 
     /* The pieces that rows within the span can have, in the arena. For components with buckets. */
-    size_t (*enumerate)(const kw_component *self, const kw_span *span, kw_arena *arena,
+    size_t (*enumerate)(const kw_component *self, const kw_value_span *span, kw_arena *arena,
                         const kw_bucket **ret_buckets);
 
     /* For components with a direction. False: only an open end is known. `lower`: the value is a range's
@@ -184,19 +184,19 @@ struct kw_component_kind {
     /* For components with a clock. Upper bound of the number of runs if the fields `known` are known; with
      * `pieces`, of single pieces (only if the piece depends on the clock alone). UINT64_MAX: unknown. A span
      * about no field is open on both sides. */
-    uint64_t (*count)(const kw_component *self, const bool *known, const kw_span *span, bool pieces);
+    uint64_t (*count)(const kw_component *self, const bool *known, const kw_value_span *span, bool pieces);
 
     /* Those runs, in the order of time. values: NONE where unknown. INVALID if no key can contain one of
      * the values. */
-    bool (*runs)(const kw_component *self, const kw_value *values, const kw_span *span, kw_arena *arena,
+    bool (*runs)(const kw_component *self, const kw_value *values, const kw_value_span *span, kw_arena *arena,
                  kw_piece_runs *ret_runs, kw_error *ret_error);
 
     /* For components with a clock. Cuts off a part of a span that has more than `most` runs (or pieces,
      * counted as by `count` for an unknown time). Returns the last value of the first part, which has at most
      * `most` of them, but at least one. falling: returns the first value of the last such part. A part ends
      * where a unit of the clock ends. False: the span has at most `most`. */
-    bool (*reach)(const kw_component *self, const kw_span *span, bool pieces, uint64_t most, bool falling,
-                  int64_t *ret_value);
+    bool (*reach)(const kw_component *self, const kw_value_span *span, bool pieces, uint64_t most,
+                  bool falling, int64_t *ret_value);
 
     /* The index-th of `cuts` pieces in key order. */
     kw_bytes (*piece)(const kw_component *self, uint64_t index, kw_arena *arena);

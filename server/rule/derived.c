@@ -273,13 +273,13 @@ buckets_of_numbers(const kw_bucket_form *form, int64_t least, int64_t most,
 }
 
 size_t
-kw_bucket_form_within(const kw_bucket_form *form, const kw_component *component, const kw_span *span,
+kw_bucket_form_within(const kw_bucket_form *form, const kw_component *component, const kw_value_span *span,
                       uint32_t (*bucket_of)(const kw_bucket_form *form, int64_t value), kw_arena *arena,
                       const kw_bucket **ret_buckets)
 {
     bool about_it = component->inputs_count == 1 && span->field == (int)component->inputs[0];
     int64_t least, most;
-    if (!about_it || !kw_span_numbers(span, &least, &most))
+    if (!about_it || !kw_value_span_numbers(span, &least, &most))
         return kw_bucket_form_all(form, arena, ret_buckets);
     /* With more than twice as many numbers as buckets, probably every bucket occurs. */
     if ((uint64_t)most - (uint64_t)least >= 2 * (uint64_t)form->buckets)

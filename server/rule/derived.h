@@ -67,7 +67,8 @@ size_t kw_bucket_form_all(const kw_bucket_form *form, kw_arena *arena, const kw_
 
 /* The distinct buckets that bucket_of(value) returns for the numbers of a span, if the span has at most twice
  * as many numbers as there are buckets. Every bucket if it has more, is empty, or is about another field. */
-size_t kw_bucket_form_within(const kw_bucket_form *form, const kw_component *component, const kw_span *span,
+size_t kw_bucket_form_within(const kw_bucket_form *form, const kw_component *component,
+                             const kw_value_span *span,
                              uint32_t (*bucket_of)(const kw_bucket_form *form, int64_t value),
                              kw_arena *arena, const kw_bucket **ret_buckets);
 

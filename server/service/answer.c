@@ -15,19 +15,13 @@
 #include <glib.h>
 #include <stdatomic.h>
 
-static const kw_method *
-method_of(const kw_exchange *exchange)
-{
-    return kw_method_of((size_t)(exchange->method - kw_api_methods));
-}
-
 /* --- ending --------------------------------------------------------------------------------------- */
 
 /* Counts a write, which makes earlier prefetched pages outdated. */
 static void
 note_write(const kw_exchange *exchange)
 {
-    if (method_of(exchange)->writes)
+    if (kw_exchange_method(exchange)->writes)
         atomic_fetch_add(&exchange->worker->service->writes, 1);
 }
 
@@ -94,7 +88,7 @@ static const void *
 too_large(kw_exchange *exchange)
 {
     kw_error error;
-    const kw_method *method = method_of(exchange);
+    const kw_method *method = kw_exchange_method(exchange);
     kw_metrics_add(KW_METRIC_replies_too_large, 1);
     kw_error_set(&error, KW_LIMIT, "%sthe reply would have more than %zu bytes (limits.frame); %s",
                  method->changes ? "the call was carried out, but " : "",
@@ -107,7 +101,8 @@ too_large(kw_exchange *exchange)
 bool
 kw_exchange_lacks_memory(const kw_exchange *exchange)
 {
-    return !method_of(exchange)->changes && kw_arena_used(exchange->call.arena) > KW_EXCHANGE_SMALL &&
+    return !kw_exchange_method(exchange)->changes &&
+           kw_arena_used(exchange->call.arena) > KW_EXCHANGE_SMALL &&
            kw_budget_pressure(exchange->account) == KW_PRESSURE_FULL;
 }
 
@@ -181,7 +176,7 @@ kw_exchange_reply(kw_exchange *exchange, const void *result)
         finish(exchange, result, KW_OK);
         return;
     }
-    fenced.maybe_applied = method_of(exchange)->writes;
+    fenced.maybe_applied = kw_exchange_method(exchange)->writes;
     kw_exchange_fail(exchange, &fenced);
 }
 
@@ -234,7 +229,7 @@ kw_exchange_fail_for_memory(kw_exchange *exchange)
 static const void *
 late_result(kw_exchange *exchange, kw_error *error)
 {
-    const kw_method *method = method_of(exchange);
+    const kw_method *method = kw_exchange_method(exchange);
     bool brief = kw_exchange_is_fenced(exchange, error) || kw_exchange_is_unwanted(exchange);
     error->maybe_applied = method->changes;
     return method->late && !brief ? method->late(exchange, error) : kw_exchange_failure(exchange, error);
@@ -303,7 +298,7 @@ const kw_error kw_exchange_caller_left = {
 bool
 kw_exchange_is_unwanted(const kw_exchange *exchange)
 {
-    return kw_account_client_is_gone(exchange->account) && !method_of(exchange)->changes;
+    return kw_account_client_is_gone(exchange->account) && !kw_exchange_method(exchange)->changes;
 }
 
 void

@@ -9,17 +9,11 @@
 
 #define BUSY_RETRY_MS 1000
 
-static const kw_method *
-method_of(const kw_exchange *exchange)
-{
-    return kw_method_of((size_t)(exchange->method - kw_api_methods));
-}
-
 /* The table of the call, if this policy holds its atomic operations; else NULL. */
 static const kw_table *
 holding_table(const kw_exchange *exchange, const kw_policy *policy)
 {
-    if (!method_of(exchange)->atomic)
+    if (!kw_exchange_method(exchange)->atomic)
         return NULL;
     const kw_table *table = kw_policy_find_table(policy, kw_subject_of(exchange).table);
     return table && table->atomics && table->atomics_held ? table : NULL;

@@ -27,8 +27,8 @@ kw_exchange_model(const kw_exchange *exchange)
     return kw_policy_model(exchange->call.policy);
 }
 
-static const kw_method *
-method_of(const kw_exchange *exchange)
+const kw_method *
+kw_exchange_method(const kw_exchange *exchange)
 {
     return kw_method_of((size_t)(exchange->method - kw_api_methods));
 }
@@ -39,7 +39,7 @@ bool
 kw_exchange_is_fenced(const kw_exchange *exchange, kw_error *ret_error)
 {
     const kw_fence *fence = exchange->worker->service->settings.fence;
-    if (!fence || !method_of(exchange)->needs_store)
+    if (!fence || !kw_exchange_method(exchange)->needs_store)
         return false;
     if (kw_fence_is_open(fence) && exchange->era == kw_fence_era(fence))
         return false;
@@ -68,7 +68,7 @@ kw_exchange_set_deadline(kw_exchange *exchange, int64_t timeout_ms)
     kw_deadline now = kw_clock_mono_ns(), deadline = kw_deadline_in_ms(timeout_ms);
     if (deadline != KW_DEADLINE_NONE)
         deadline -= now - exchange->started_ns;
-    bool has_alarm = deadline != KW_DEADLINE_NONE && !method_of(exchange)->ignores_deadline;
+    bool has_alarm = deadline != KW_DEADLINE_NONE && !kw_exchange_method(exchange)->ignores_deadline;
     exchange->call.deadline = deadline;
     kw_alarms_set(exchange->worker->alarms, &exchange->alarm,
                   has_alarm ? deadline + LATE_MS * KW_NS_PER_MS : KW_DEADLINE_NONE);
@@ -282,7 +282,7 @@ static bool
 is_allowed(const kw_exchange *exchange, kw_error *ret_error)
 {
     kw_principal principal = {.identity = exchange->call.identity};
-    return kw_access_check(&principal, method_of(exchange)->operation, kw_subject_of(exchange).table,
+    return kw_access_check(&principal, kw_exchange_method(exchange)->operation, kw_subject_of(exchange).table,
                            ret_error);
 }
 
@@ -290,7 +290,7 @@ static bool
 is_served(const kw_exchange *exchange, kw_error *ret_error)
 {
     const kw_policy *policy = exchange->call.policy;
-    return !method_of(exchange)->uses_rows || kw_policy_count_unserved(policy) == 0 ||
+    return !kw_exchange_method(exchange)->uses_rows || kw_policy_count_unserved(policy) == 0 ||
            kw_policy_check_served(policy, kw_subject_of(exchange).table, ret_error);
 }
 
@@ -304,14 +304,14 @@ start(kw_exchange *exchange)
     exchange->era = exchange->call.era = worker->era;
     if (!is_allowed(exchange, &refusal)) {
         kw_exchange_fail(exchange, &refusal);
-    } else if (method_of(exchange)->needs_store && !worker->gate_open) {
+    } else if (kw_exchange_method(exchange)->needs_store && !worker->gate_open) {
         kw_exchange_fail(exchange, &worker->gate);
     } else if (kw_exchange_is_fenced(exchange, &refusal) || !is_served(exchange, &refusal) ||
                !kw_method_check_cells(exchange, &refusal)) {
         kw_exchange_fail(exchange, &refusal);
     } else if (!kw_atomic_hold_try_queue(exchange)) {
         kw_exchange_move(exchange, KW_EXCHANGE_RUNNING, NULL);
-        kw_exchange_guard(exchange, method_of(exchange)->run);
+        kw_exchange_guard(exchange, kw_exchange_method(exchange)->run);
     }
 }
 

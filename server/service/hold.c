@@ -42,7 +42,7 @@ typedef struct hold_task {
 static bool
 is_held(const kw_exchange *exchange, char *const *tables)
 {
-    if (!kw_method_of((size_t)(exchange->method - kw_api_methods))->uses_rows)
+    if (!kw_exchange_method(exchange)->uses_rows)
         return false;
     kw_bytes table = kw_subject_of(exchange).table;
     for (; *tables; tables++)

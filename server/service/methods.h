@@ -36,6 +36,8 @@ bool kw_method_check_cells(const kw_exchange *exchange, kw_error *ret_error);
 
 /* The row of a method by its number (kw_api_method). */
 const kw_method *kw_method_of(size_t number);
+/* The row of the method that is called. */
+const kw_method *kw_exchange_method(const kw_exchange *exchange);
 
 void kw_serve_put(kw_exchange *exchange);
 void kw_serve_put_many(kw_exchange *exchange);

@@ -69,8 +69,9 @@ kw_bytes kw_bits_piece(const kw_bits *self, uint64_t number, kw_arena *arena);
 
 /* --- for the planner -------------------------------------------------------------------------------- */
 
-uint64_t kw_bits_count(const kw_component *component, const bool *known, const kw_span *span, bool pieces);
-bool kw_bits_reach(const kw_component *component, const kw_span *span, bool pieces, uint64_t most,
+uint64_t kw_bits_count(const kw_component *component, const bool *known, const kw_value_span *span,
+                       bool pieces);
+bool kw_bits_reach(const kw_component *component, const kw_value_span *span, bool pieces, uint64_t most,
                    bool falling, int64_t *ret_value);
-bool kw_bits_runs(const kw_component *component, const kw_value *values, const kw_span *span, kw_arena *arena,
-                  kw_piece_runs *ret_runs, kw_error *ret_error);
+bool kw_bits_runs(const kw_component *component, const kw_value *values, const kw_value_span *span,
+                  kw_arena *arena, kw_piece_runs *ret_runs, kw_error *ret_error);

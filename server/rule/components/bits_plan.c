@@ -56,10 +56,10 @@ reaches_time(const kw_bits *self, const bool *known)
 
 /* The span in ticks since 1970; false if it is empty. */
 static bool
-ticks_of(const kw_bits *self, const kw_span *span, int64_t *ret_from, int64_t *ret_to)
+ticks_of(const kw_bits *self, const kw_value_span *span, int64_t *ret_from, int64_t *ret_to)
 {
     int64_t least = INT64_MIN, most = INT64_MAX;
-    if (span->field == self->base.clock && !kw_span_numbers(span, &least, &most))
+    if (span->field == self->base.clock && !kw_value_span_numbers(span, &least, &most))
         return false;
     *ret_from = MAX(kw_floor_div(least, self->per_tick), self->first);
     *ret_to = MIN(kw_floor_div(most, self->per_tick), self->last);
@@ -108,7 +108,7 @@ count_runs(const kw_bits *self, int64_t from, int64_t to)
 }
 
 uint64_t
-kw_bits_count(const kw_component *component, const bool *known, const kw_span *span, bool pieces)
+kw_bits_count(const kw_component *component, const bool *known, const kw_value_span *span, bool pieces)
 {
     const kw_bits *self = (const kw_bits *)component;
     int64_t from, to;
@@ -138,8 +138,8 @@ stretch_at(const kw_bits *self, int64_t tick, int64_t further, int64_t *ret_firs
 }
 
 bool
-kw_bits_reach(const kw_component *component, const kw_span *span, bool pieces, uint64_t most, bool falling,
-              int64_t *ret_value)
+kw_bits_reach(const kw_component *component, const kw_value_span *span, bool pieces, uint64_t most,
+              bool falling, int64_t *ret_value)
 {
     const kw_bits *self = (const kw_bits *)component;
     int64_t from, to, first, last, length = 60 * self->ticks_per_second;
@@ -216,8 +216,8 @@ add_partitions(run_list *list, int64_t from, int64_t to)
 
 /* For a known time: finds how far the parts are known. */
 static bool
-walk_known(const kw_bits *self, const kw_value *values, const kw_span *span, int64_t tick, prefix *ret_prefix,
-           kw_error *ret_error)
+walk_known(const kw_bits *self, const kw_value *values, const kw_value_span *span, int64_t tick,
+           prefix *ret_prefix, kw_error *ret_error)
 {
     prefix found = {.stop = self->parts_count};
     for (size_t index = 0; index < self->parts_count; index++) {
@@ -233,7 +233,7 @@ walk_known(const kw_bits *self, const kw_value *values, const kw_span *span, int
             found.stop = index;
             found.most = kw_bits_mask(part->bits);
             if (part->kind == KW_BITS_FIELD && span->field == part->field) {
-                bool any = kw_span_numbers(span, &least, &most) && most >= 0 &&
+                bool any = kw_value_span_numbers(span, &least, &most) && most >= 0 &&
                            (least < 0 || (uint64_t)least <= found.most);
                 found.least = any ? (uint64_t)MAX(least, 0) : 1;
                 found.most = any ? MIN((uint64_t)most, found.most) : 0;
@@ -250,7 +250,7 @@ walk_known(const kw_bits *self, const kw_value *values, const kw_span *span, int
 }
 
 static bool
-runs_of_moment(const kw_bits *self, const kw_value *values, const kw_span *span, kw_arena *arena,
+runs_of_moment(const kw_bits *self, const kw_value *values, const kw_value_span *span, kw_arena *arena,
                kw_piece_runs *ret_runs, kw_error *ret_error)
 {
     int64_t tick;
@@ -275,7 +275,7 @@ runs_of_moment(const kw_bits *self, const kw_value *values, const kw_span *span,
 
 /* True if an end of the span is within a tick. */
 static bool
-cuts_a_tick(const kw_bits *self, const kw_span *span, int64_t from, int64_t to)
+cuts_a_tick(const kw_bits *self, const kw_value_span *span, int64_t from, int64_t to)
 {
     if (span->field != self->base.clock)
         return false;
@@ -286,8 +286,8 @@ cuts_a_tick(const kw_bits *self, const kw_span *span, int64_t from, int64_t to)
 }
 
 bool
-kw_bits_runs(const kw_component *component, const kw_value *values, const kw_span *span, kw_arena *arena,
-             kw_piece_runs *ret_runs, kw_error *ret_error)
+kw_bits_runs(const kw_component *component, const kw_value *values, const kw_value_span *span,
+             kw_arena *arena, kw_piece_runs *ret_runs, kw_error *ret_error)
 {
     const kw_bits *self = (const kw_bits *)component;
     *ret_runs = (kw_piece_runs){.count = 0};

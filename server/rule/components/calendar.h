@@ -95,13 +95,13 @@ size_t kw_calendar_write(const kw_calendar *self, uint64_t code, uint64_t sequen
 
 /* --- for the planner -------------------------------------------------------------------------------- */
 
-uint64_t kw_calendar_count(const kw_component *component, const bool *known, const kw_span *span,
+uint64_t kw_calendar_count(const kw_component *component, const bool *known, const kw_value_span *span,
                            bool pieces);
-bool kw_calendar_reach(const kw_component *component, const kw_span *span, bool pieces, uint64_t most,
+bool kw_calendar_reach(const kw_component *component, const kw_value_span *span, bool pieces, uint64_t most,
                        bool falling, int64_t *ret_value);
-bool kw_calendar_runs(const kw_component *component, const kw_value *values, const kw_span *span,
+bool kw_calendar_runs(const kw_component *component, const kw_value *values, const kw_value_span *span,
                       kw_arena *arena, kw_piece_runs *ret_runs, kw_error *ret_error);
-size_t kw_calendar_enumerate(const kw_component *component, const kw_span *span, kw_arena *arena,
+size_t kw_calendar_enumerate(const kw_component *component, const kw_value_span *span, kw_arena *arena,
                              const kw_bucket **ret_buckets);
 
 /* Number of different pieces, if they are few enough to list: those of one cycle of a circular calendar.

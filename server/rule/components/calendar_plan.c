@@ -112,10 +112,10 @@ walk_ticks(walk *it, int64_t from, int64_t to)
 
 /* The span in ticks; false if the calendar can store none of it. */
 static bool
-ticks_of(const kw_calendar *self, const kw_span *span, int64_t *ret_from, int64_t *ret_to)
+ticks_of(const kw_calendar *self, const kw_value_span *span, int64_t *ret_from, int64_t *ret_to)
 {
     int64_t least = INT64_MIN, most = INT64_MAX;
-    if (span->field == self->base.clock && !kw_span_numbers(span, &least, &most))
+    if (span->field == self->base.clock && !kw_value_span_numbers(span, &least, &most))
         return false;
     *ret_from = MAX(kw_calendar_tick(self, least), self->first);
     *ret_to = MIN(kw_calendar_tick(self, most), self->last);
@@ -148,7 +148,7 @@ count_units(const kw_calendar *self, kw_calendar_unit unit, int64_t from, int64_
 }
 
 uint64_t
-kw_calendar_count(const kw_component *component, const bool *known, const kw_span *span, bool pieces)
+kw_calendar_count(const kw_component *component, const bool *known, const kw_value_span *span, bool pieces)
 {
     const kw_calendar *self = (const kw_calendar *)component;
     int64_t from, to;
@@ -246,7 +246,7 @@ reach_units(const kw_calendar *self, kw_calendar_unit unit, int64_t from, int64_
 }
 
 bool
-kw_calendar_reach(const kw_component *component, const kw_span *span, bool pieces, uint64_t most,
+kw_calendar_reach(const kw_component *component, const kw_value_span *span, bool pieces, uint64_t most,
                   bool falling, int64_t *ret_value)
 {
     const kw_calendar *self = (const kw_calendar *)component;
@@ -335,7 +335,7 @@ enumerate_all(const kw_calendar *self, kw_arena *arena, const kw_bucket **ret_bu
 }
 
 size_t
-kw_calendar_enumerate(const kw_component *component, const kw_span *span, kw_arena *arena,
+kw_calendar_enumerate(const kw_component *component, const kw_value_span *span, kw_arena *arena,
                       const kw_bucket **ret_buckets)
 {
     const kw_calendar *self = (const kw_calendar *)component;
@@ -370,8 +370,8 @@ typedef struct numbers {
 
 /* The possible sequences; least > most: none. A run of several cells contains all of them. */
 static bool
-sequences_of(const kw_calendar *self, const kw_value *values, const kw_span *span, numbers *ret_sequences,
-             kw_error *ret_error)
+sequences_of(const kw_calendar *self, const kw_value *values, const kw_value_span *span,
+             numbers *ret_sequences, kw_error *ret_error)
 {
     *ret_sequences = (numbers){.least = 0, .most = self->sequence_span - 1};
     bool one_cell = self->run_unit == self->cell_unit || values[self->base.clock].kind != KW_VALUE_NONE;
@@ -383,7 +383,8 @@ sequences_of(const kw_calendar *self, const kw_value *values, const kw_span *spa
         ret_sequences->most = ret_sequences->least;
     } else if (span->field == self->sequence) {
         int64_t least, most;
-        bool any = kw_span_numbers(span, &least, &most) && most >= 0 && least < (int64_t)self->sequence_span;
+        bool any =
+            kw_value_span_numbers(span, &least, &most) && most >= 0 && least < (int64_t)self->sequence_span;
         ret_sequences->least = any ? (uint64_t)MAX(least, 0) : 1;
         ret_sequences->most = any ? MIN((uint64_t)most, self->sequence_span - 1) : 0;
     }
@@ -413,7 +414,7 @@ fill_runs(const kw_calendar *self, const walk *it, numbers sequences, kw_arena *
 
 /* True if an end of the span is within a cell. */
 static bool
-cuts_a_cell(const kw_calendar *self, const kw_span *span, int64_t from, int64_t to)
+cuts_a_cell(const kw_calendar *self, const kw_value_span *span, int64_t from, int64_t to)
 {
     if (span->field != self->base.clock)
         return false;
@@ -429,8 +430,8 @@ cuts_a_cell(const kw_calendar *self, const kw_span *span, int64_t from, int64_t 
 }
 
 bool
-kw_calendar_runs(const kw_component *component, const kw_value *values, const kw_span *span, kw_arena *arena,
-                 kw_piece_runs *ret_runs, kw_error *ret_error)
+kw_calendar_runs(const kw_component *component, const kw_value *values, const kw_value_span *span,
+                 kw_arena *arena, kw_piece_runs *ret_runs, kw_error *ret_error)
 {
     const kw_calendar *self = (const kw_calendar *)component;
     *ret_runs = (kw_piece_runs){.count = 0};

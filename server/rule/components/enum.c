@@ -217,14 +217,15 @@ measure(const kw_component *component, kw_bytes bytes)
 }
 
 static size_t
-enumerate(const kw_component *component, const kw_span *span, kw_arena *arena, const kw_bucket **ret_buckets)
+enumerate(const kw_component *component, const kw_value_span *span, kw_arena *arena,
+          const kw_bucket **ret_buckets)
 {
     const enumeration *self = (const enumeration *)component;
     kw_bucket *buckets = KW_ARENA_ARRAY(arena, kw_bucket, self->count);
     size_t count = 0;
     for (size_t index = 0; index < self->count; index++) {
         const choice *it = &self->choices[index];
-        if (span->field != component->field || kw_span_holds(span, it->value))
+        if (span->field != component->field || kw_value_span_holds(span, it->value))
             buckets[count++] = (kw_bucket){.bytes = it->piece, .field = component->field, .value = it->value};
     }
     *ret_buckets = buckets;

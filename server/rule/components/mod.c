@@ -57,7 +57,8 @@ encode(const kw_component *component, const kw_value *values, kw_bytes rest, kw_
 }
 
 static size_t
-enumerate(const kw_component *component, const kw_span *span, kw_arena *arena, const kw_bucket **ret_buckets)
+enumerate(const kw_component *component, const kw_value_span *span, kw_arena *arena,
+          const kw_bucket **ret_buckets)
 {
     return kw_bucket_form_within(&((const mod *)component)->form, component, span, bucket_of, arena,
                                  ret_buckets);

@@ -182,7 +182,8 @@ measure(const kw_component *component, kw_bytes bytes)
 }
 
 static size_t
-enumerate(const kw_component *component, const kw_span *span, kw_arena *arena, const kw_bucket **ret_buckets)
+enumerate(const kw_component *component, const kw_value_span *span, kw_arena *arena,
+          const kw_bucket **ret_buckets)
 {
     const ring *self = (const ring *)component;
     (void)span;

@@ -324,7 +324,8 @@ chosen(const kw_component *component, kw_bytes piece)
 }
 
 static size_t
-enumerate(const kw_component *component, const kw_span *span, kw_arena *arena, const kw_bucket **ret_buckets)
+enumerate(const kw_component *component, const kw_value_span *span, kw_arena *arena,
+          const kw_bucket **ret_buckets)
 {
     const salt *self = (const salt *)component;
     if (!self->algorithm->of_number)

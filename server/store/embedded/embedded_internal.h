@@ -29,7 +29,7 @@
 typedef struct kw_embedded kw_embedded;
 typedef struct kw_embedded_handle kw_embedded_handle;
 typedef struct kw_commit kw_commit;
-typedef struct kw_job kw_job;
+typedef struct kw_pool_job kw_pool_job;
 typedef struct kw_committer kw_committer;
 typedef struct kw_pool kw_pool;
 
@@ -69,8 +69,8 @@ struct kw_embedded_handle {
     uv_prepare_t before_poll; /* both submit the operations started since the last submission */
     uv_check_t after_poll;
     kw_commit *commits_first, *commits_last;
-    kw_job *jobs_first, *jobs_last;
-    kw_job *slow_first, *slow_last; /* jobs for the filter threads */
+    kw_pool_job *jobs_first, *jobs_last;
+    kw_pool_job *slow_first, *slow_last; /* jobs for the filter threads */
     size_t in_flight;
     kw_commit *spare_commits;
     void (*closed)(void *user); /* set by close; NULL before */
@@ -246,24 +246,24 @@ void kw_committer_submit(kw_committer *committer, kw_commit *first, kw_commit *l
 
 /* --- reader threads (pool.c) -------------------------------------------------------------------- */
 
-struct kw_job {
+struct kw_pool_job {
     kw_task task;
-    kw_job *next;              /* in the submitted chain */
-    kw_fair_item fair_item;    /* the submitter sets account and call */
-    void (*work)(kw_job *job); /* runs on a reader thread; must end by posting the task to its loop */
+    kw_pool_job *next;              /* in the submitted chain */
+    kw_fair_item fair_item;         /* the submitter sets account and call */
+    void (*work)(kw_pool_job *job); /* runs on a reader thread; must end by posting the task to its loop */
 };
 
 kw_pool *kw_pool_start(size_t readers, const char *name);
 void kw_pool_stop(kw_pool *pool);
 /* Submits a chain of jobs, linked by `next`. They run in the order of fair.h. Any thread. */
-void kw_pool_submit(kw_pool *pool, kw_job *first, kw_job *last);
+void kw_pool_submit(kw_pool *pool, kw_pool_job *first, kw_pool_job *last);
 /* True if a long job of this account should end early, because a job of a small account waits. The caller
  * then submits the rest of the work as a new job. Any thread. */
 bool kw_pool_should_yield(const kw_pool *pool, const kw_account *account);
 
 /* Queues a job or a commit of this store handle until the end of the loop iteration. Slow jobs run on the
  * filter threads. */
-void kw_embedded_queue_job(kw_embedded_handle *handle, kw_job *job, bool slow);
+void kw_embedded_queue_job(kw_embedded_handle *handle, kw_pool_job *job, bool slow);
 void kw_embedded_queue_commit(kw_embedded_handle *handle, kw_commit *commit);
 
 /* --- operations by file -------------------------------------------------------------------------- */

@@ -24,7 +24,7 @@ kw_embedded_check_deadline(kw_deadline deadline, const char *doing, kw_error *re
 #define SLOW_FILTER_MAX_MS 10000
 
 typedef struct get_job {
-    kw_job job;
+    kw_pool_job job;
     kw_embedded_handle *handle;
     const kw_get *const *gets;
     const kw_get *one; /* `gets` points to this one if it is a single get */
@@ -255,7 +255,7 @@ read_or_fail(get_job *job)
 }
 
 static void
-work_get(kw_job *base)
+work_get(kw_pool_job *base)
 {
     get_job *job = (get_job *)base;
     read_or_fail(job);
@@ -278,7 +278,7 @@ static get_job *
 get_job_new(kw_store_handle *handle, kw_get_done done, void *user)
 {
     get_job *job = g_new(get_job, 1);
-    job->job = (kw_job){.task.run = complete_get, .work = work_get};
+    job->job = (kw_pool_job){.task.run = complete_get, .work = work_get};
     job->handle = (kw_embedded_handle *)handle;
     job->done = done;
     job->user = user;
@@ -345,7 +345,7 @@ kw_embedded_get_many(kw_store_handle *handle, const kw_get *const *gets, size_t 
 /* --- facts and regions ------------------------------------------------------------------------------ */
 
 typedef struct table_job {
-    kw_job job;
+    kw_pool_job job;
     kw_embedded_handle *handle;
     kw_bytes table;
     kw_deadline deadline;
@@ -399,7 +399,7 @@ regions_of_table(const kw_stored_table *table)
 }
 
 static void
-work_table(kw_job *base)
+work_table(kw_pool_job *base)
 {
     table_job *job = (table_job *)base;
     if (kw_embedded_check_deadline(job->deadline, "the table was looked up", &job->error)) {
@@ -431,7 +431,7 @@ static table_job *
 table_job_new(kw_store_handle *handle, kw_bytes table, kw_deadline deadline, void *user)
 {
     table_job *job = g_new0(table_job, 1);
-    job->job = (kw_job){.task.run = complete_table_job, .work = work_table};
+    job->job = (kw_pool_job){.task.run = complete_table_job, .work = work_table};
     job->handle = (kw_embedded_handle *)handle;
     job->table = table;
     job->deadline = deadline;

@@ -36,10 +36,10 @@ flush_after(uv_check_t *handle)
 }
 
 void
-kw_embedded_queue_job(kw_embedded_handle *handle, kw_job *job, bool slow)
+kw_embedded_queue_job(kw_embedded_handle *handle, kw_pool_job *job, bool slow)
 {
-    kw_job **first = slow ? &handle->slow_first : &handle->jobs_first;
-    kw_job **last = slow ? &handle->slow_last : &handle->jobs_last;
+    kw_pool_job **first = slow ? &handle->slow_first : &handle->jobs_first;
+    kw_pool_job **last = slow ? &handle->slow_last : &handle->jobs_last;
     g_assert(job->work && job->task.run);
     g_assert(!handle->closed); /* nothing would submit the job */
     g_assert(!*first == !*last);

@@ -18,7 +18,7 @@ struct kw_pool {
 };
 
 /* Called with the lock held. Waits for a job. NULL if the pool stops and the queue is empty. */
-static kw_job *
+static kw_pool_job *
 take_locked(kw_pool *pool)
 {
     while (kw_fair_count(pool->jobs) == 0) {
@@ -31,7 +31,7 @@ take_locked(kw_pool *pool)
     kw_fair_item *item = kw_fair_pop(pool->jobs);
     g_assert(item);
     atomic_store_explicit(&pool->small_account_waits, kw_fair_has_small(pool->jobs), memory_order_relaxed);
-    return KW_CONTAINER(item, kw_job, fair_item);
+    return KW_CONTAINER(item, kw_pool_job, fair_item);
 }
 
 bool
@@ -48,7 +48,7 @@ run_reader(void *user)
     rocksdb_set_perf_level(rocksdb_disable); /* RocksDB's counters of comparisons cost time */
     for (;;) {
         kw_mutex_lock(&pool->lock);
-        kw_job *job = take_locked(pool);
+        kw_pool_job *job = take_locked(pool);
         kw_mutex_unlock(&pool->lock);
         if (!job)
             return;
@@ -87,13 +87,13 @@ kw_pool_stop(kw_pool *pool)
 }
 
 void
-kw_pool_submit(kw_pool *pool, kw_job *first, kw_job *last)
+kw_pool_submit(kw_pool *pool, kw_pool_job *first, kw_pool_job *last)
 {
     g_assert(first && last);
     kw_mutex_lock(&pool->lock);
     g_assert(!pool->stopping && pool->asleep <= pool->readers);
     last->next = NULL;
-    for (kw_job *job = first; job; job = job->next)
+    for (kw_pool_job *job = first; job; job = job->next)
         kw_fair_push(pool->jobs, &job->fair_item);
     atomic_store_explicit(&pool->small_account_waits, kw_fair_has_small(pool->jobs), memory_order_relaxed);
     if (pool->asleep > 1 && first != last)

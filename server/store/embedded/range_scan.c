@@ -33,7 +33,7 @@
 
 typedef struct embedded_scan {
     kw_range_scan base;
-    kw_job job;
+    kw_pool_job job;
     kw_arena *arena; /* of the copy of the spec */
     kw_range_scan_spec spec;
     _Atomic bool closed;
@@ -75,7 +75,7 @@ is_cancelled(void *user)
 }
 
 static embedded_scan *
-scan_of_job(kw_job *job)
+scan_of_job(kw_pool_job *job)
 {
     return KW_CONTAINER(job, embedded_scan, job);
 }
@@ -397,7 +397,7 @@ fetch(embedded_scan *scan)
 }
 
 static void
-work_fetch(kw_job *job)
+work_fetch(kw_pool_job *job)
 {
     embedded_scan *scan = scan_of_job(job);
     if (!fetch(scan)) {
@@ -442,7 +442,7 @@ scan_free(embedded_scan *scan)
 static void
 complete_fetch(kw_task *task)
 {
-    embedded_scan *scan = scan_of_job((kw_job *)task);
+    embedded_scan *scan = scan_of_job((kw_pool_job *)task);
     kw_embedded_handle *handle = (kw_embedded_handle *)scan->base.handle;
     kw_rows *rows = scan->rows;
     scan->rows = NULL;
@@ -463,7 +463,7 @@ kw_embedded_open_range_scan(kw_store_handle *handle, const kw_range_scan_spec *s
 {
     embedded_scan *scan = g_new0(embedded_scan, 1);
     scan->base.handle = handle;
-    scan->job = (kw_job){.task.run = complete_fetch, .work = work_fetch};
+    scan->job = (kw_pool_job){.task.run = complete_fetch, .work = work_fetch};
     scan->arena = kw_arena_new_for(spec->account, KW_MEMORY_STORE);
     scan->spec = *spec;
     scan->spec.account = kw_account_ref(spec->account);

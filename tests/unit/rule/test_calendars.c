@@ -21,14 +21,14 @@ clock_of(const kw_policy *policy)
     return kw_layout_component(kw_policy_table(policy, 0)->paths[0].layout, 0);
 }
 
-static kw_span
+static kw_value_span
 span_of(int64_t from_ms, int64_t to_ms)
 {
-    return (kw_span){.field = 1,
-                     .from = test_number(from_ms),
-                     .to = test_number(to_ms),
-                     .from_inclusive = true,
-                     .to_inclusive = true};
+    return (kw_value_span){.field = 1,
+                           .from = test_number(from_ms),
+                           .to = test_number(to_ms),
+                           .from_inclusive = true,
+                           .to_inclusive = true};
 }
 
 static bool
@@ -36,7 +36,7 @@ is_loose(const kw_component *clock, int64_t from_ms, int64_t to_ms)
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_value values[3] = {{.kind = KW_VALUE_NONE}};
-    kw_span span = span_of(from_ms, to_ms);
+    kw_value_span span = span_of(from_ms, to_ms);
     kw_piece_runs runs;
     kw_error error = KW_ERROR_NONE;
     if (!clock->kind->runs(clock, values, &span, arena, &runs, &error))
@@ -144,7 +144,7 @@ static void
 test_counts_of_runs(void)
 {
     g_autoptr(kw_policy) policy = policy_with_clock("{calendar: {of: ts, parts: [dd, MM, yyyy]}}");
-    kw_span span = span_of(1270000000000, 1270000000000 + 40 * DAY_MS);
+    kw_value_span span = span_of(1270000000000, 1270000000000 + 40 * DAY_MS);
     bool known[3] = {false};
     uint64_t count = clock_of(policy)->kind->count(clock_of(policy), known, &span, false);
     g_assert_cmpuint(count, >=, 41);
@@ -205,7 +205,7 @@ test_stretches_of_bits(void)
     g_autoptr(kw_policy) policy =
         policy_with_clock("{bits: {of: ts, parts: [zero 4, minute 6, seconds 32, n 22]}}");
     const kw_component *clock = clock_of(policy);
-    kw_span span = span_of(from_s * 1000, to_s * 1000);
+    kw_value_span span = span_of(from_s * 1000, to_s * 1000);
     int64_t cut;
     g_assert_true(clock->kind->reach(clock, &span, false, 120, false, &cut));
     g_assert_cmpint(cut, ==, (((from_s >> 26) + 2) << 26) * 1000 - 1);
@@ -221,7 +221,7 @@ test_pieces_with_a_sequence(void)
     g_autoptr(kw_policy) policy =
         policy_with_clock("{calendar: {of: ts, parts: [yyyy, MM], as: packed, sequence: n, digits: 3}}");
     const kw_component *clock = clock_of(policy);
-    kw_span span = span_of(1270000000000, 1270000000000 + 40 * DAY_MS);
+    kw_value_span span = span_of(1270000000000, 1270000000000 + 40 * DAY_MS);
     bool known[3] = {false};
     g_assert_cmpuint(clock->kind->count(clock, known, &span, true), ==, UINT64_MAX);
     g_assert_cmpuint(clock->kind->count(clock, known, &span, false), <, 10);
@@ -279,7 +279,7 @@ test_all_pieces(void)
         g_autoptr(kw_arena) arena = kw_arena_new();
         const kw_table *table = kw_policy_table(policy, 0);
         const kw_bucket *pieces;
-        kw_span none = {.field = -1};
+        kw_value_span none = {.field = -1};
         size_t count = clock_of(policy)->kind->enumerate(clock_of(policy), &none, arena, &pieces);
         g_assert_cmpuint(count, ==, i < 2 ? 366 : 366 * 24);
         g_autoptr(GHashTable) listed = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -305,7 +305,7 @@ test_empty_span(void)
     const kw_component *clock = clock_of(policy);
     const bool known[3] = {false};
     const kw_bucket *pieces;
-    kw_span span = span_of(5, 5);
+    kw_value_span span = span_of(5, 5);
     g_assert_cmpuint(clock->kind->count(clock, known, &span, false), >, 0);
     span.from_inclusive = false;
     g_assert_cmpuint(clock->kind->count(clock, known, &span, false), ==, 0);

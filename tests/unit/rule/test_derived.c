@@ -23,11 +23,11 @@ static size_t
 count_within(const kw_component *component, int field, int64_t from, int64_t to)
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
-    kw_span span = {.field = field,
-                    .from = test_number(from),
-                    .to = test_number(to),
-                    .from_inclusive = true,
-                    .to_inclusive = true};
+    kw_value_span span = {.field = field,
+                          .from = test_number(from),
+                          .to = test_number(to),
+                          .from_inclusive = true,
+                          .to_inclusive = true};
     const kw_bucket *buckets;
     return component->kind->enumerate(component, &span, arena, &buckets);
 }

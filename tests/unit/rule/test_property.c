@@ -73,11 +73,11 @@ check_listed(const random_table *random, const kw_component *component, kw_arena
     for (size_t index = 0; index < component->inputs_count; index++)
         record.values[component->inputs[index]] = random_value(random, component->inputs[index], arena);
     kw_value value = record.values[component->inputs[0]];
-    kw_span span = {.field = (int)component->inputs[0],
-                    .from = value,
-                    .to = value,
-                    .from_inclusive = true,
-                    .to_inclusive = true};
+    kw_value_span span = {.field = (int)component->inputs[0],
+                          .from = value,
+                          .to = value,
+                          .from_inclusive = true,
+                          .to_inclusive = true};
     if (value.kind == KW_VALUE_NUMBER && value.number > 0 && value.number < INT64_MAX / 2) {
         span.from.number -= random_below(5);
         span.to.number += random_below(5);
@@ -106,7 +106,7 @@ check_listed(const random_table *random, const kw_component *component, kw_arena
 static void
 check_choices(const kw_component *component, kw_arena *arena, kw_test_tally *tally)
 {
-    kw_span span = {.field = -1};
+    kw_value_span span = {.field = -1};
     const kw_bucket *buckets;
     size_t count = component->kind->enumerate(component, &span, arena, &buckets);
     g_assert_cmpuint(count, ==, component->buckets);

@@ -66,18 +66,18 @@ set_known(const kw_component *clock, kw_value *values)
         values[clock->also[i]] = test_number(3);
 }
 
-static kw_span
+static kw_value_span
 span_of(int64_t from, int64_t to, bool from_inclusive, bool to_inclusive)
 {
-    return (kw_span){.field = TS,
-                     .from = test_number(from),
-                     .to = test_number(to),
-                     .from_inclusive = from_inclusive,
-                     .to_inclusive = to_inclusive};
+    return (kw_value_span){.field = TS,
+                           .from = test_number(from),
+                           .to = test_number(to),
+                           .from_inclusive = from_inclusive,
+                           .to_inclusive = to_inclusive};
 }
 
 static kw_piece_runs
-runs_of(const kw_component *clock, const kw_span *span, kw_arena *arena)
+runs_of(const kw_component *clock, const kw_value_span *span, kw_arena *arena)
 {
     kw_value values[FIELDS];
     kw_piece_runs runs;
@@ -159,7 +159,7 @@ end_of_span(const clock_case *it)
 }
 
 static void
-check_span(const clock_case *it, const kw_component *clock, const kw_span *span)
+check_span(const clock_case *it, const kw_component *clock, const kw_value_span *span)
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_piece_runs runs = runs_of(clock, span, arena);
@@ -168,7 +168,7 @@ check_span(const clock_case *it, const kw_component *clock, const kw_span *span)
     g_assert_cmpuint(runs.count, <=, clock->kind->count(clock, known, span, false));
     for (int i = 0; i < 40; i++) {
         int64_t ts = moment(it, from, to);
-        bool within = kw_span_holds(span, test_number(ts));
+        bool within = kw_value_span_holds(span, test_number(ts));
         unsigned found = count_selecting(&runs, piece_of(clock, ts, arena), ts, within);
         if (within ? found != 1 : found > 0 && !runs.loose)
             g_error("%s: %" G_GINT64_FORMAT " is in %u ranges of the span from %" G_GINT64_FORMAT
@@ -185,10 +185,10 @@ test_spans(void)
         const kw_component *clock = kw_layout_component(kw_policy_table(policy, 0)->paths[0].layout, 0);
         for (int round = 0; round < 60; round++) {
             int64_t one = end_of_span(&clocks[i]), two = end_of_span(&clocks[i]);
-            kw_span span = span_of(MIN(one, two), MAX(one, two), g_test_rand_bit(), g_test_rand_bit());
+            kw_value_span span = span_of(MIN(one, two), MAX(one, two), g_test_rand_bit(), g_test_rand_bit());
             check_span(&clocks[i], clock, &span);
         }
-        kw_span same = span_of(BEGIN, BEGIN, true, true), empty = span_of(BEGIN, BEGIN, true, false);
+        kw_value_span same = span_of(BEGIN, BEGIN, true, true), empty = span_of(BEGIN, BEGIN, true, false);
         g_autoptr(kw_arena) arena = kw_arena_new();
         check_span(&clocks[i], clock, &same);
         g_assert_cmpuint(runs_of(clock, &same, arena).count, ==, 1);
@@ -200,7 +200,7 @@ static bool
 is_loose(const kw_component *clock, int64_t from, int64_t to, bool from_inclusive)
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
-    kw_span span = span_of(from, to, from_inclusive, true);
+    kw_value_span span = span_of(from, to, from_inclusive, true);
     return runs_of(clock, &span, arena).loose;
 }
 
@@ -212,7 +212,7 @@ test_days(void)
     const kw_component *clock = kw_layout_component(kw_policy_table(policy, 0)->paths[0].layout, 0);
     g_autoptr(kw_arena) arena = kw_arena_new();
     int64_t day = BEGIN / DAY_MS * DAY_MS;
-    kw_span whole = span_of(day, day + 2 * DAY_MS - 1, true, true);
+    kw_value_span whole = span_of(day, day + 2 * DAY_MS - 1, true, true);
     kw_piece_runs runs = runs_of(clock, &whole, arena);
     g_assert_cmpuint(runs.count, ==, 1);
     g_assert_false(runs.loose);
@@ -269,7 +269,7 @@ test_minutes(void)
     const kw_component *clock = kw_layout_component(kw_policy_table(policy, 0)->paths[0].layout, 0);
     g_autoptr(kw_arena) arena = kw_arena_new();
     int64_t minute = BEGIN / 60000 * 60000;
-    kw_span span = span_of(minute + 5000, minute + 130999, true, true);
+    kw_value_span span = span_of(minute + 5000, minute + 130999, true, true);
     kw_piece_runs runs = runs_of(clock, &span, arena);
     g_assert_cmpuint(runs.count, ==, 3);
     for (size_t i = 0; i < 3; i++) {
@@ -284,13 +284,13 @@ static void
 check_parts(const kw_component *clock, int64_t from, int64_t to, uint64_t most, bool falling)
 {
     g_autoptr(kw_arena) whole_arena = kw_arena_new();
-    kw_span whole = span_of(from, to, true, true);
+    kw_value_span whole = span_of(from, to, true, true);
     bool known[FIELDS] = {false};
     size_t runs_count = 0;
     unsigned parts = 0;
     for (;; parts++) {
         g_autoptr(kw_arena) arena = kw_arena_new();
-        kw_span span = span_of(from, to, true, true);
+        kw_value_span span = span_of(from, to, true, true);
         int64_t cut;
         if (!clock->kind->reach(clock, &span, false, most, falling, &cut)) {
             size_t rest = runs_of(clock, &span, arena).count;
@@ -300,7 +300,7 @@ check_parts(const kw_component *clock, int64_t from, int64_t to, uint64_t most, 
         }
         g_assert_cmpuint(clock->kind->count(clock, known, &span, false), >, most);
         g_assert_true(falling ? cut > from && cut <= to : cut >= from && cut < to);
-        kw_span part = falling ? span_of(cut, to, true, true) : span_of(from, cut, true, true);
+        kw_value_span part = falling ? span_of(cut, to, true, true) : span_of(from, cut, true, true);
         size_t count = runs_of(clock, &part, arena).count;
         g_assert_cmpuint(count, <=, MAX(most, 1));
         runs_count += count;
@@ -332,7 +332,7 @@ test_parts(void)
 }
 
 static void
-check_moment(const kw_component *clock, const kw_span *span, kw_arena *arena)
+check_moment(const kw_component *clock, const kw_value_span *span, kw_arena *arena)
 {
     kw_value values[FIELDS] = {[TS] = test_number(BEGIN), [M] = test_number(7)};
     kw_piece_runs runs;
@@ -346,7 +346,7 @@ check_moment(const kw_component *clock, const kw_span *span, kw_arena *arena)
         values[N] = test_number(number);
         g_assert_true(clock->kind->encode(clock, values, KW_BYTES_NONE, &out, &error));
         g_assert_cmpuint(count_selecting(&runs, kw_buffer_bytes(&out), BEGIN, true), ==,
-                         kw_span_holds(span, values[N]));
+                         kw_value_span_holds(span, values[N]));
         kw_buffer_clear(&out);
     }
 }
@@ -365,7 +365,7 @@ test_moments(void)
         g_autoptr(kw_arena) arena = kw_arena_new();
         const kw_component *clock = kw_layout_component(kw_policy_table(policy, 0)->paths[0].layout, 0);
         for (size_t end = 0; end < G_N_ELEMENTS(ends) * G_N_ELEMENTS(ends); end++) {
-            kw_span span =
+            kw_value_span span =
                 span_of(ends[end % G_N_ELEMENTS(ends)], ends[end / G_N_ELEMENTS(ends)], true, true);
             span.field = N;
             check_moment(clock, &span, arena);
@@ -381,7 +381,7 @@ check_cuts(const kw_component *clock, int64_t from, int64_t to, int64_t length_m
 {
     const kw_bucket *pieces;
     g_autoptr(kw_arena) arena = kw_arena_new();
-    kw_span span = span_of(from, to, true, true);
+    kw_value_span span = span_of(from, to, true, true);
     size_t count = clock->kind->enumerate(clock, &span, arena, &pieces);
     for (uint64_t most = 1; most <= (uint64_t)((to - from) / length_ms) + 6; most++)
         for (int falling = 0; falling < 2; falling++) {
@@ -442,8 +442,8 @@ test_cuts_of_one_stretch(void)
     for (size_t i = 0; i < G_N_ELEMENTS(around_s); i++) {
         int64_t end_ms = change_ms + around_s[i] * 1000, cut, next_ms = 1319936400000,
                 before_ms = 1256432400000;
-        kw_span rising = span_of(end_ms, end_ms + 2 * year_ms, true, true);
-        kw_span falling = span_of(end_ms - 2 * year_ms, end_ms, true, true);
+        kw_value_span rising = span_of(end_ms, end_ms + 2 * year_ms, true, true);
+        kw_value_span falling = span_of(end_ms - 2 * year_ms, end_ms, true, true);
         g_assert_true(clock->kind->reach(clock, &rising, false, 1, false, &cut));
         g_assert_cmpint(cut, ==, (around_s[i] < 0 ? change_ms : next_ms) - 1);
         g_assert_true(clock->kind->reach(clock, &falling, false, 1, true, &cut));
