@@ -7,7 +7,7 @@
 FROM debian:12-slim AS build
 RUN apt-get update \
  && apt-get install -y --no-install-recommends gcc libc6-dev cmake ninja-build pkg-config python3 thrift-compiler \
-        libglib2.0-dev libuv1-dev libyaml-dev libssl-dev libxxhash-dev libpcre2-dev librocksdb-dev libhiredis-dev libmicrohttpd-dev \
+        libglib2.0-dev libuv1-dev libyaml-dev libssl-dev libxxhash-dev libpcre2-dev librocksdb-dev libhiredis-dev libjemalloc-dev libmicrohttpd-dev \
         libsystemd-dev libthrift-c-glib-dev libjson-glib-dev libcsv-dev \
  && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
@@ -18,7 +18,7 @@ RUN cmake --preset release -DCMAKE_INSTALL_PREFIX=/usr \
 
 FROM debian:12-slim
 RUN apt-get update \
- && apt-get install -y --no-install-recommends libglib2.0-0 libuv1 libyaml-0-2 libssl3 libpcre2-8-0 libxxhash0 librocksdb7.8 libhiredis0.14 \
+ && apt-get install -y --no-install-recommends libglib2.0-0 libuv1 libyaml-0-2 libssl3 libpcre2-8-0 libxxhash0 librocksdb7.8 libhiredis0.14 libjemalloc2 \
         libmicrohttpd12 libsystemd0 libthrift-c-glib0 libjson-glib-1.0-0 libcsv3 ca-certificates tzdata \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --system --uid 595 --home-dir /var/lib/keyway --create-home keyway

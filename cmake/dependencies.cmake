@@ -13,6 +13,10 @@ pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET "libxxhash>=0.8.1")
 pkg_check_modules(HIREDIS REQUIRED IMPORTED_TARGET "hiredis>=0.14.1")
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET "libpcre2-8>=10.42")
 pkg_check_modules(ROCKSDB REQUIRED IMPORTED_TARGET "rocksdb>=7.8")
+# Sanitizers bring an allocator of their own.
+if(NOT KEYWAY_SANITIZE AND NOT KEYWAY_FUZZ)
+  pkg_check_modules(JEMALLOC REQUIRED IMPORTED_TARGET "jemalloc>=5.2")
+endif()
 pkg_check_modules(MICROHTTPD REQUIRED IMPORTED_TARGET "libmicrohttpd>=0.9.75")
 # Without libsystemd keywayd does not report to a service manager.
 pkg_check_modules(SYSTEMD IMPORTED_TARGET libsystemd>=252)

@@ -2,7 +2,7 @@
 #include "admin/pages.h"
 
 #include "base/clock.h"
-#include "base/trim.h"
+#include "base/machine.h"
 
 #include <glib.h>
 #include <stdio.h>
@@ -237,7 +237,8 @@ kw_page_metrics(const kw_admin_sources *sources, kw_buffer *body)
                  (double)sources->policy_loaded_at_ms(sources->user) / 1e3);
     append_gauge(body, "ready", "1 while /readyz returns 200",
                  sources->ready(sources->user, ignore_reason, NULL));
-    append_gauge(body, "resident_bytes", "Resident memory of the process", (double)kw_resident_bytes());
+    append_gauge(body, "resident_bytes", "Resident memory of the process",
+                 (double)kw_machine_resident_bytes());
     if (kw_store_clock_offset_ms(sources->store, &offset_ms))
         append_gauge(body, "store_clock_offset_seconds", "The store's clock minus this machine's",
                      (double)offset_ms / 1e3);

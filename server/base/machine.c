@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static int64_t
 machine_bytes(const char *root)
@@ -85,4 +86,15 @@ kw_machine_memory_below(const char *root)
     for (char **line = lines; *line; line++)
         least = MIN(least, limit_of_line(root, *line));
     return least;
+}
+
+int64_t
+kw_machine_resident_bytes(void)
+{
+    g_autofree char *text = NULL;
+    unsigned long total, resident;
+    if (!g_file_get_contents("/proc/self/statm", &text, NULL, NULL) ||
+        sscanf(text, "%lu %lu", &total, &resident) != 2)
+        return 0;
+    return (int64_t)resident * sysconf(_SC_PAGESIZE);
 }

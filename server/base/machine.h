@@ -1,4 +1,4 @@
-/* Finds the memory limit of the machine and of the process's control group. */
+/* Memory of the machine, of the process's control group, and of the process. */
 #pragma once
 
 #include <stdint.h>
@@ -13,3 +13,6 @@ kw_machine_memory(void)
 {
     return kw_machine_memory_below("");
 }
+
+/* Resident memory of the process in bytes; 0 if the kernel does not report it. */
+int64_t kw_machine_resident_bytes(void);

@@ -4,7 +4,6 @@
 
 #include "admin/admin.h"
 #include "base/thread.h"
-#include "base/trim.h"
 #include "catalog/catalog.h"
 #include "gateway/gateway.h"
 #include "gateway/jobs.h"
@@ -38,7 +37,6 @@ typedef struct kw_gateway {
     _Atomic bool leaving; /* shutting down, although the state can still be SERVING or WAITING */
     kw_timer *watchdog;
     kw_timer *trim;
-    kw_trim trimmed;
     uint64_t watchdog_ms;
 
     kw_policy *policy; /* the policy in service; before the gateway serves, the one that is being prepared */

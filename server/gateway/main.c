@@ -2,7 +2,6 @@
 #include "gateway/gateway.h"
 
 #include "advise/diff.h"
-#include "base/trim.h"
 #include "config/reader.h"
 #include "gateway/policy_file.h"
 #include "gateway/repair.h"
@@ -195,7 +194,6 @@ main(int count, char **arguments)
     g_autoptr(GError) failed = NULL;
     int code = KW_EXIT_USAGE;
     open_standard_streams();
-    kw_trim_configure();
     setlocale(LC_CTYPE, "");
     if (read_options(&count, &arguments, &wanted, &failed))
         code = run(&wanted);

@@ -1,7 +1,8 @@
-/* Internal to gateway: returns freed memory to the system at intervals. */
+/* Internal to gateway: returns freed memory to the system. Builds with a sanitizer use its allocator, and
+ * return nothing. */
 #pragma once
 
 #include "gateway/gateway_internal.h"
 
-/* Creates the timer and starts it. The caller frees it. */
+/* Starts a timer. The caller frees it. */
 void kw_memory_trim_start(kw_gateway *gateway);

@@ -35,7 +35,8 @@ MEMORY = [f"keyway_memory_{purpose}" for purpose in ("frames", "calls", "rows", 
 
 
 def attack(gateway, known, seed, seconds):
-    """Carries out random attacks until the time is over."""
+    """Carries out random attacks until the time is over. At low priority, because attackers have their own machines."""
+    os.nice(19)
     chance, end = random.Random(seed), time.monotonic() + seconds
     names = sorted(known)
     while time.monotonic() < end:

@@ -4,7 +4,6 @@
 
 #include "base/arena.h"
 #include "base/thread.h"
-#include "base/trim.h"
 
 #include <glib.h>
 #include <string.h>
@@ -199,55 +198,6 @@ an_account_records_that_its_client_left(void)
     kw_account_unref(account);
 }
 
-static void
-memory_is_returned_after_use_fell_or_garbage_grew(void)
-{
-    kw_trim trim = {0};
-    g_assert_false(
-        kw_trim_is_due(&trim, 10 * MIB, 0, 100 * MIB)); /* 90 MiB are the store's, or never freed */
-    g_assert_false(kw_trim_is_due(&trim, 40 * MIB, 0, 130 * MIB));
-    g_assert_false(kw_trim_is_due(&trim, 40 * MIB, 0, 161 * MIB));
-    g_assert_true(kw_trim_is_due(&trim, 40 * MIB, 0, 162 * MIB));
-    g_assert_true(kw_trim_is_due(&trim, 8 * MIB, 0, 98 * MIB));
-    g_assert_false(kw_trim_is_due(&trim, 9 * MIB, 0, 99 * MIB));
-
-    kw_trim large = {0};
-    g_assert_false(kw_trim_is_due(&large, 800 * MIB, 1600 * MIB, 900 * MIB));
-    g_assert_false(kw_trim_is_due(&large, 701 * MIB, 1600 * MIB, 900 * MIB));
-    g_assert_true(kw_trim_is_due(&large, 700 * MIB, 1600 * MIB, 900 * MIB));
-    g_assert_false(kw_trim_is_due(&large, 800 * MIB, 1600 * MIB, 999 * MIB));
-    g_assert_true(kw_trim_is_due(&large, 800 * MIB, 1600 * MIB, 1000 * MIB));
-    /* After a lower surplus, growth is measured from that one. */
-    g_assert_false(kw_trim_is_due(&large, 800 * MIB, 1600 * MIB, 820 * MIB));
-    g_assert_true(kw_trim_is_due(&large, 800 * MIB, 1600 * MIB, 920 * MIB));
-}
-
-/* Chunks that a small one keeps apart: malloc cannot return them by itself. */
-static void
-garbage_is_returned(void)
-{
-    enum { CHUNKS = 1200, CHUNK = 100 * 1024 }; /* 117 MiB */
-    static char *chunks[CHUNKS];
-    kw_trim trim = {0};
-    kw_trim_memory(&trim);
-    int64_t before = kw_resident_bytes();
-    g_assert_cmpint(before, >, MIB);
-    for (int i = 0; i < CHUNKS; i++)
-        chunks[i] = memset(g_malloc(i % 2 ? 64 : CHUNK), 1, i % 2 ? 64 : CHUNK);
-    for (int i = 0; i < CHUNKS; i += 2)
-        g_free(chunks[i]);
-    int64_t garbage = kw_resident_bytes();
-    bool returned = kw_trim_memory(&trim);
-    if (garbage - before >= 50 * MIB) { /* a sanitizer's malloc may do otherwise */
-        g_assert_true(returned);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-        g_assert_cmpint(kw_resident_bytes(), <, garbage - 40 * MIB);
-#endif
-    }
-    for (int i = 1; i < CHUNKS; i += 2)
-        g_free(chunks[i]);
-}
-
 int
 main(int argc, char **argv)
 {
@@ -259,7 +209,5 @@ main(int argc, char **argv)
     g_test_add_func("/budget/shares", only_large_accounts_and_caches_reduce_shares);
     g_test_add_func("/budget/arenas", arenas_are_charged);
     g_test_add_func("/budget/client-left", an_account_records_that_its_client_left);
-    g_test_add_func("/trim/when", memory_is_returned_after_use_fell_or_garbage_grew);
-    g_test_add_func("/trim/garbage", garbage_is_returned);
     return g_test_run();
 }

@@ -1,9 +1,14 @@
-/* The memory budget of policies on machines of different sizes. */
+/* The memory budget of policies on machines of different sizes; freed memory is returned to the system. */
 #include "gateway/memory.h"
 
+#include "base/machine.h"
 #include "config/reader.h"
+#include "gateway/memory_trim.h"
 #include "schema/policy.h"
 
+#if !defined(__SANITIZE_ADDRESS__)
+#include <jemalloc/jemalloc.h>
+#endif
 #include <string.h>
 
 #define MIB ((int64_t)1024 * 1024)
@@ -57,6 +62,57 @@ a_small_machine(void)
     g_assert_cmpint(budget("limits: {frame: 4MiB}\nstore: {cache: 8MiB}\n", 128 * MIB), ==, 64 * MIB);
 }
 
+#if !defined(__SANITIZE_ADDRESS__)
+enum { CHUNKS = 20000, CHUNK = 8 * 1024 }; /* 156 MiB */
+
+/* Frees the chunks except some. */
+static void
+free_most(void *user)
+{
+    void **chunks = user;
+    for (int i = 0; i < CHUNKS; i++)
+        if (i % 64)
+            g_free(chunks[i]);
+}
+
+static void
+on_end(void *user)
+{
+    kw_loop_stop(user);
+}
+
+static void
+memory_freed_by_a_thread_that_ended_its_work(void)
+{
+    ssize_t decay_ms = 0;
+    size_t size = sizeof decay_ms;
+    g_assert_cmpint(mallctl("opt.dirty_decay_ms", &decay_ms, &size, NULL, 0), ==, 0);
+    g_assert_cmpint(decay_ms, ==, 10); /* the default is 10,000 */
+
+    kw_gateway gateway = {.loop = kw_loop_new()};
+    g_autofree void **chunks = g_new0(void *, CHUNKS);
+    int64_t before = kw_machine_resident_bytes();
+    for (int i = 0; i < CHUNKS; i++)
+        chunks[i] = memset(g_malloc(CHUNK), 1, CHUNK);
+    g_assert_cmpint(kw_machine_resident_bytes(), >, before + 140 * MIB);
+    kw_thread thread;
+    kw_thread_start(&thread, "frees", free_most, chunks);
+    kw_thread_join(&thread);
+
+    kw_memory_trim_start(&gateway);
+    kw_timer *end = kw_timer_new(gateway.loop, on_end, gateway.loop);
+    kw_timer_start_ms(end, 500);
+    kw_loop_run(gateway.loop);
+    g_assert_cmpint(kw_machine_resident_bytes(), <, before + 16 * MIB);
+
+    for (int i = 0; i < CHUNKS; i += 64)
+        g_free(chunks[i]);
+    kw_timer_free(end);
+    kw_timer_free(gateway.trim);
+    kw_loop_free(gateway.loop);
+}
+#endif
+
 int
 main(int argc, char **argv)
 {
@@ -65,5 +121,8 @@ main(int argc, char **argv)
     g_test_add_func("/gateway/memory/given", a_configured_budget_is_used);
     g_test_add_func("/gateway/memory/exceeded", limits_that_exceed_the_default);
     g_test_add_func("/gateway/memory/small", a_small_machine);
+#if !defined(__SANITIZE_ADDRESS__)
+    g_test_add_func("/gateway/memory/returned", memory_freed_by_a_thread_that_ended_its_work);
+#endif
     return g_test_run();
 }
