@@ -40,6 +40,8 @@ struct kw_arena {
     size_t held;     /* by all chunks */
     size_t held_all; /* the same, with the arenas below it; only of a root */
     kw_arena *root;
+    kw_arena *below; /* the first one below it; only of a root */
+    kw_arena *next_below, **place_below;
     kw_account *account;
     kw_purpose purpose;
     kw_shortage shortage; /* only of a root */
@@ -213,10 +215,34 @@ kw_arena_new_for(kw_account *account, kw_purpose purpose)
     return arena_new(NULL, account, purpose);
 }
 
+static void
+link_below(kw_arena *arena)
+{
+    kw_arena **place = &arena->root->below;
+    arena->place_below = place;
+    arena->next_below = *place;
+    if (*place)
+        (*place)->place_below = &arena->next_below;
+    *place = arena;
+}
+
+/* Of a root: does nothing. */
+static void
+unlink_below(kw_arena *arena)
+{
+    if (!arena->place_below)
+        return;
+    *arena->place_below = arena->next_below;
+    if (arena->next_below)
+        arena->next_below->place_below = arena->place_below;
+}
+
 kw_arena *
 kw_arena_new_below(kw_arena *above, kw_purpose purpose)
 {
-    return arena_new(above->root, above->account, purpose);
+    kw_arena *arena = arena_new(above->root, above->account, purpose);
+    link_below(arena);
+    return arena;
 }
 
 kw_arena *
@@ -240,8 +266,11 @@ kw_arena_free(kw_arena *arena)
 {
     if (!arena)
         return;
+    while (arena->below)
+        kw_arena_free(arena->below);
+    unlink_below(arena);
     uncharge(arena, arena->held);
-    g_assert(arena->root != arena || arena->held_all == 0); /* no arena below it is left */
+    g_assert(arena->root != arena || arena->held_all == 0);
     kw_guard_forget(arena);
     free_newer_chunks(arena);
     chunk_free(arena->chunks);
@@ -385,8 +414,9 @@ kw_arena_adopt(kw_arena *arena, kw_arena *other)
 {
     chunk *oldest = other->chunks;
     size_t held = other->held;
+    g_assert(!other->below);
+    unlink_below(other);
     uncharge(other, held);
-    g_assert(other->root != other || other->held_all == 0);
     note_shortage(arena->root, shortage_of(arena->root, held));
     charge(arena, held);
     arena->used += other->used;

@@ -25,10 +25,11 @@ kw_arena *kw_arena_new(void);
 /* The account must outlive the arena. NULL: no account. */
 kw_arena *kw_arena_new_for(kw_account *account, kw_purpose purpose);
 
-/* An arena with the account of `above`, which must be freed after it. */
+/* An arena with the account of `above`. It is freed with the root of the tree, if not before: so a guard
+ * (guard.h) that is left between its creation and its use leaks nothing. */
 kw_arena *kw_arena_new_below(kw_arena *above, kw_purpose purpose);
 
-/* Frees the arena with everything in it. NULL is allowed. */
+/* Frees the arena with everything in it; a root also frees the arenas below it. NULL is allowed. */
 void kw_arena_free(kw_arena *arena);
 
 /* Frees everything allocated in the arena, and keeps the first chunk for reuse. */

@@ -159,6 +159,25 @@ allocate_below(void *user)
     self->passed++;
 }
 
+static void
+allocate_below_a_local_one(void *user)
+{
+    work *self = user;
+    kw_arena *inner = kw_arena_new_below(self->arena, KW_MEMORY_ROWS);
+    kw_arena_free(kw_arena_new_below(self->arena, KW_MEMORY_ROWS));
+    memset(kw_arena_alloc(inner, 1000), 1, 1000);
+    allocate(self);
+}
+
+/* The part leaves no pointer to an arena that it created below the one of the guard. */
+static void
+an_arena_below_is_freed_with_its_root(void)
+{
+    work self = work_new(1 * MIB, 5000);
+    g_assert_false(kw_guard_run(self.arena, allocate_below_a_local_one, &self, &self.error));
+    work_clear(&self); /* no byte is charged any more */
+}
+
 /* Arenas below another one share its limit. */
 static void
 arenas_below_count(void)
@@ -375,6 +394,7 @@ main(int count, char **arguments)
     g_test_add_func("/base/guard/short", a_call_is_refused_while_memory_is_short);
     g_test_add_func("/base/guard/not-made", a_refused_allocation_is_not_made);
     g_test_add_func("/base/guard/below", arenas_below_count);
+    g_test_add_func("/base/guard/below-freed", an_arena_below_is_freed_with_its_root);
     g_test_add_func("/base/guard/ended", an_ended_guard_is_not_left);
     g_test_add_func("/base/guard/outside", allocations_outside_of_a_guard_are_charged);
     g_test_add_func("/base/guard/adopted", adopted_memory_counts);
