@@ -31,7 +31,7 @@ import rounds
 WORKLOADS = {
     "store": ["records", "parts", "hot", "watched", "put_if", "put_if_put", "put_if_remove", "put_if_all", "counters", "counters_hot",
               "counters_all", "scans", "filtered", "maps", "expiring", "versions", "numbers"],
-    "stamp": ["paths", "paths_parts", "paths_watched", "stamped", "stamped_hot", "stamped_watched"],
+    "stamp": ["paths", "paths_parts", "paths_watched", "stamped", "stamped_hot", "stamped_watched", "stamped_parts"],
     "cas": ["cas_put_if", "cas_remove", "cas_counters", "cas_hot", "cas_all", "duo_put_if", "duo_counters", "duo_all"],
 }
 WORKLOADS["all"] = WORKLOADS["store"] + WORKLOADS["stamp"] + WORKLOADS["cas"]

@@ -6,8 +6,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define VIEWS 2
-#define ALL_FIELDS ((uint8_t)((1u << OPERATION_FIELDS) - 1))
+#define VIEWS LINEAR_VIEWS_MOST
+#define TEXT_FIELDS 3u
 
 void
 judge_complain(bench *at, const operation *of, const char *what)
@@ -64,6 +64,7 @@ effect_of(const operation *of, uint8_t fields)
     effect made = {.kind = EFFECT_WRITE,
                    .fields = of->fields & fields,
                    .on = of->on,
+                   .view = (uint8_t)(is_read(of) ? of->view : 0),
                    .known = of->outcome == OPERATION_OK,
                    .expected = of->expected,
                    .begin_ns = of->begin_ns,
@@ -80,21 +81,10 @@ effect_of(const operation *of, uint8_t fields)
         made.kind = EFFECT_ADD;
     else if (of->kind == OPERATION_PUT_IF && fields >> of->on & 1)
         made.kind = of->outcome == OPERATION_UNKNOWN ? EFFECT_IF : of->applied ? EFFECT_MET : EFFECT_NOT_MET;
-    return made;
-}
-
-/* The effect of an atomic operation in a view that does not decide it: a write of its result. */
-static effect
-shown_effect(const operation *of, uint8_t fields)
-{
-    effect made = effect_of(of, fields);
-    if (of->kind == OPERATION_PUT_IF)
-        made.kind = EFFECT_WRITE;
-    if (of->kind != OPERATION_INCREMENT)
-        return made;
-    made.kind = EFFECT_WRITE;
     for (int i = 0; i < OPERATION_FIELDS; i++)
-        made.values[i] = made.known ? of->results[i] : OPERATION_ANY;
+        made.shown[i] = made.kind != EFFECT_ADD ? made.values[i]
+                        : made.known            ? of->results[i]
+                                                : OPERATION_ANY;
     return made;
 }
 
@@ -120,14 +110,14 @@ mark_exempt(GArray *effects)
     }
 }
 
-/* True if the operation affects these fields in this view. */
+/* True if the operation affects or reads these fields. */
 static bool
-concerns(const operation *of, uint32_t record, uint32_t view, uint8_t fields)
+concerns(const operation *of, uint32_t record, uint8_t fields)
 {
     if (of->record != record || of->outcome == OPERATION_FAILED)
         return false;
     if (is_read(of))
-        return of->view == view && of->outcome == OPERATION_OK && of->fields & fields;
+        return of->outcome == OPERATION_OK && of->fields & fields;
     if (of->kind == OPERATION_PUT_IF && !(fields >> of->on & 1))
         return of->fields & fields && (of->applied || of->outcome == OPERATION_UNKNOWN);
     return is_write(of) && (of->fields & fields || (of->kind == OPERATION_PUT_IF && fields >> of->on & 1));
@@ -135,13 +125,8 @@ concerns(const operation *of, uint32_t record, uint32_t view, uint8_t fields)
 
 /* Adds the effect of an operation; if `split`, a removal of a whole record is added field by field. */
 static void
-add_effects(GArray *to, const operation *of, uint8_t fields, bool split, bool shown)
+add_effects(GArray *to, const operation *of, uint8_t fields, bool split)
 {
-    if (shown) {
-        effect made = shown_effect(of, fields);
-        g_array_append_val(to, made);
-        return;
-    }
     if (!split || of->kind != OPERATION_REMOVE) {
         effect made = effect_of(of, fields);
         g_array_append_val(to, made);
@@ -189,27 +174,60 @@ add_expiry(GArray *to, const operations *all, const operation *put, uint8_t fiel
 
 /* --- objects -------------------------------------------------------------------------------------------- */
 
+#define ALL_VIEWS UINT32_MAX
+
+/* Only what one view shows. If it is not the first one, atomic operations are writes there. */
 static void
-judge_object(bench *at, uint32_t record, uint32_t view, uint8_t fields, bool split)
+keep_view(GArray *effects, uint32_t view)
 {
-    g_autoptr(GArray) effects = g_array_new(FALSE, FALSE, sizeof(effect));
-    const operation *where = NULL;
+    for (guint i = effects->len; i > 0; i--) {
+        effect *each = &g_array_index(effects, effect, i - 1);
+        bool unmet = view > 0 && each->kind == EFFECT_NOT_MET;
+        if (unmet || (each->kind == EFFECT_READ && each->view != view)) {
+            g_array_remove_index(effects, i - 1);
+            continue;
+        }
+        if (view > 0 && is_compared(each)) {
+            each->kind = EFFECT_WRITE;
+            memcpy(each->values, each->shown, sizeof each->values);
+        }
+        each->view = 0;
+    }
+}
+
+static GArray *
+effects_on(const bench *at, uint32_t record, uint8_t fields, bool split)
+{
+    GArray *effects = g_array_new(FALSE, FALSE, sizeof(effect));
     for (guint i = 0; i < at->all->len; i++) {
         const operation *of = operation_at(at->all, i);
-        bool shown = view && at->exempt && (of->kind == OPERATION_PUT_IF || of->kind == OPERATION_INCREMENT);
-        bool unmet = shown && of->outcome == OPERATION_OK && of->kind == OPERATION_PUT_IF && !of->applied;
-        if (!concerns(of, record, view, fields) || is_idle(at->all, of, fields) || unmet)
+        if (!concerns(of, record, fields) || is_idle(at->all, of, fields))
             continue;
-        add_effects(effects, of, fields, split, shown);
+        add_effects(effects, of, fields, split);
         if (at->expires_ms && of->kind == OPERATION_PUT)
             add_expiry(effects, at->all, of, fields, at->expires_ms);
     }
-    if (at->exempt && !view)
+    return effects;
+}
+
+/* view: of the reads; or ALL_VIEWS. */
+static void
+judge_object(bench *at, uint32_t record, uint32_t view, uint8_t fields, bool split)
+{
+    g_autoptr(GArray) effects = effects_on(at, record, fields, split);
+    const operation *where = NULL;
+    if (view != ALL_VIEWS)
+        keep_view(effects, view);
+    for (guint i = 0; at->paths == JUDGE_PATHS_TOGETHER && i < effects->len; i++)
+        g_array_index(effects, effect, i).view = 0;
+    if (at->exempt)
         mark_exempt(effects);
-    g_autofree char *name = g_strdup_printf("record %u, fields %u, view %u: no order of the operations gives "
+    g_autofree char *one = g_strdup_printf("view %u", view);
+    g_autofree char *name = g_strdup_printf("record %u, fields %u, %s: no order of the operations gives "
                                             "this answer",
-                                            record, fields, view);
-    switch (linear_judge((const effect *)(void *)effects->data, effects->len, &where)) {
+                                            record, fields, view == ALL_VIEWS ? "all views" : one);
+    unsigned views = view == ALL_VIEWS && at->paths == JUDGE_PATHS_IN_ORDER ? VIEWS : 1;
+    switch (linear_judge((const effect *)(void *)effects->data, effects->len, views, &where)) {
     case LINEAR_RIGHT:
         return;
     case LINEAR_WRONG:
@@ -246,19 +264,42 @@ fields_of(const operations *all, uint32_t record)
     return fields;
 }
 
+/* Counters that are also put: two gateways can put one in the same millisecond, and ties of numbers are not
+ * known (judge_untie). */
+static bool
+is_put_counter(const operations *all, uint32_t record, uint8_t fields)
+{
+    for (guint i = 0; i < all->len; i++) {
+        const operation *of = operation_at(all, i);
+        if (of->record == record && of->kind == OPERATION_PUT && of->fields & fields & ~TEXT_FIELDS)
+            return true;
+    }
+    return false;
+}
+
+static void
+judge_fields(bench *at, uint32_t record, uint8_t fields, bool split)
+{
+    bool two = has_view(at->all, record, 1);
+    bool apart = at->paths == JUDGE_PATHS_APART ||
+                 (at->paths == JUDGE_PATHS_IN_ORDER && is_put_counter(at->all, record, fields));
+    if (two && !apart) {
+        judge_object(at, record, ALL_VIEWS, fields, split);
+        return;
+    }
+    for (uint32_t view = 0; view < (two ? VIEWS : 1); view++)
+        judge_object(at, record, view, fields, split);
+}
+
 static void
 judge_record(bench *at, uint32_t record, judge_whole whole)
 {
     uint8_t fields = fields_of(at->all, record);
-    for (uint32_t view = 0; view < VIEWS; view++) {
-        if (view && !has_view(at->all, record, view))
-            continue;
-        for (uint8_t i = 0; i < OPERATION_FIELDS; i++)
-            if (fields >> i & 1)
-                judge_object(at, record, view, (uint8_t)(1u << i), false);
-        if (whole != JUDGE_FIELDS)
-            judge_object(at, record, view, fields, whole == JUDGE_RECORD);
-    }
+    for (uint8_t i = 0; i < OPERATION_FIELDS; i++)
+        if (fields >> i & 1)
+            judge_fields(at, record, (uint8_t)(1u << i), false);
+    if (whole != JUDGE_FIELDS)
+        judge_fields(at, record, fields, whole == JUDGE_RECORD);
 }
 
 static GHashTable *
@@ -397,8 +438,11 @@ judge_views(bench *at, uint32_t record)
 judgement
 judge(const operations *all, judge_rules rules)
 {
-    bench at = {
-        .all = all, .expires_ms = rules.expires_ms, .exempt = rules.exempt, .wrong = g_string_new(NULL)};
+    bench at = {.all = all,
+                .paths = rules.paths,
+                .expires_ms = rules.expires_ms,
+                .exempt = rules.exempt,
+                .wrong = g_string_new(NULL)};
     g_autoptr(GHashTable) records = records_of(all);
     GHashTableIter iter;
     gpointer record;

@@ -1,6 +1,6 @@
 /* Finds the errors in a history; checks one promise after the other:
  *
- *   each field    of each record, as each view shows it, is linearizable
+ *   each field    of each record is linearizable, as its views show it together (judge_paths)
  *   whole         the record as a whole is linearizable, if that was promised (judge_whole)
  *   scans         are complete and in order; no record twice, no value from before or after the scan
  *   numbers       none is generated twice
@@ -20,14 +20,26 @@ typedef enum judge_whole {
     JUDGE_IN_STEP, /* the record in one step */
 } judge_whole;
 
+/* What is promised of the views of a record, that is, of the paths of its table. */
+typedef enum judge_paths {
+    /* A write takes effect in all views at the same moment. */
+    JUDGE_PATHS_TOGETHER,
+    /* All views show the writes in the same order. A write in progress can take effect in one view earlier
+     * than in another one. Counters that are also put are judged as with APART. */
+    JUDGE_PATHS_IN_ORDER,
+    /* Each view is judged alone. For histories in which two gateways can have written a record in the same
+     * millisecond, if it is not known when they did: then the order can differ (judge_tie). */
+    JUDGE_PATHS_APART,
+} judge_paths;
+
 typedef struct judge_rules {
     judge_whole whole;
+    judge_paths paths;
     int expires_ms; /* how long a cell lives; 0: forever. Only with JUDGE_FIELDS */
     int versions; /* how many versions of a record the store keeps, if all puts are of whole records; 0: they
                      are not judged */
     /* Of tables with order: stamp and atomic operations: a put or removal in progress at the same time as an
-     * atomic operation on its fields is exempt (linear.h). In the second view, which does not decide them,
-     * atomic operations are writes of their results. */
+     * atomic operation on its fields is exempt (linear.h). */
     bool exempt;
 } judge_rules;
 

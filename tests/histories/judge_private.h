@@ -5,8 +5,9 @@
 
 typedef struct bench {
     const operations *all;
+    judge_paths paths;
     int expires_ms;
-    bool exempt;    /* both: judge_rules */
+    bool exempt;    /* all three: judge_rules */
     GString *wrong; /* a line for each error */
     judgement result;
 } bench;

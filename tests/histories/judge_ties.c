@@ -13,8 +13,9 @@ replace(operations *in, uint32_t record, int64_t from, int64_t to)
         for (int field = 0; field < 2; field++)
             if (of->fields >> field & 1 && of->values[field] == from)
                 of->values[field] = to;
+        bool unmet = of->kind == OPERATION_PUT_IF && of->outcome == OPERATION_OK && !of->applied;
         if (of->expected == from)
-            of->expected = to;
+            of->expected = unmet ? OPERATION_ANY : to;
     }
 }
 

@@ -8,11 +8,15 @@
 #define WAYS_MOST 400000
 
 typedef struct way {
-    int64_t values[OPERATION_FIELDS];
-    uint64_t happened; /* bits: pending operations that have taken effect */
-    /* What operations that began before that time can still see: the values before exempt writes. 0: none */
+    int64_t values[LINEAR_VIEWS_MOST][OPERATION_FIELDS];
+    uint64_t happened[LINEAR_VIEWS_MOST]; /* bits: pending operations that have taken effect in the view */
+    /* In the first view, what operations that began before that time can still see: the values before exempt
+     * writes. 0: none */
     uint64_t before_ns;
     int64_t before[OPERATION_FIELDS];
+    /* The writes that only the view `ahead` shows, in their order. The rest of the array is 0. */
+    uint64_t ahead, queued;
+    uint8_t queue[UNDER_WAY_MOST];
 } way;
 
 /* A way to continue, among ways that differ only in which unknown operations have taken effect. */
@@ -32,6 +36,7 @@ typedef struct search {
     const effect *under_way[UNDER_WAY_MOST];
     uint64_t used;
     uint64_t unknown; /* pending operations whose outcome is unknown */
+    unsigned views;
     GHashTable *seen; /* of the current step: way without its unknown bits, to kept_way */
     GPtrArray *ways;  /* of kept_way */
     bool too_many;
@@ -56,10 +61,10 @@ way_equal(gconstpointer a, gconstpointer b)
 /* --- effects ------------------------------------------------------------------------------------------ */
 
 static bool
-has_values(const way *in, const effect *of)
+has_values(const int64_t *in, const effect *of)
 {
     for (int i = 0; i < OPERATION_FIELDS; i++)
-        if (of->fields >> i & 1 && in->values[i] != of->values[i] && in->values[i] != OPERATION_ANY)
+        if (of->fields >> i & 1 && in[i] != of->values[i] && in[i] != OPERATION_ANY)
             return false;
     return true;
 }
@@ -76,59 +81,70 @@ static void
 keep_before(way *in, const effect *of)
 {
     if (!in->before_ns)
-        memcpy(in->before, in->values, sizeof in->before);
+        memcpy(in->before, in->values[0], sizeof in->before);
     in->before_ns = in->before_ns ? MIN(in->before_ns, of->end_ns) : of->end_ns;
 }
 
 static void
-set_values(way *in, const effect *of)
+set_values(int64_t *in, const effect *of, const int64_t *values)
 {
     for (int i = 0; i < OPERATION_FIELDS; i++)
         if (of->fields >> i & 1)
-            in->values[i] = of->values[i];
+            in[i] = values[i];
 }
 
 static void
-expire_values(way *in, const effect *of)
+expire_values(int64_t *in, const effect *of)
 {
     for (int i = 0; i < OPERATION_FIELDS; i++)
-        if (of->fields >> i & 1 && in->values[i] == of->values[i])
-            in->values[i] = OPERATION_ABSENT;
+        if (of->fields >> i & 1 && in[i] == of->values[i])
+            in[i] = OPERATION_ABSENT;
 }
 
 static bool
-add_values(way *in, const effect *of)
+add_values(int64_t *in, const effect *of)
 {
     for (int i = 0; i < OPERATION_FIELDS; i++) {
         if (!(of->fields >> i & 1))
             continue;
-        int64_t before = in->values[i] == OPERATION_ABSENT ? 0 : in->values[i];
-        in->values[i] = before + of->values[i];
-        if (of->known && in->values[i] != of->results[i])
+        int64_t before = in[i] == OPERATION_ABSENT ? 0 : in[i];
+        in[i] = before + of->values[i];
+        if (of->known && in[i] != of->results[i])
             return false;
     }
     return true;
 }
 
-/* False if the operation cannot take effect now with the results that it returned. */
 static bool
-happen(way *in, const effect *of)
+decides(const effect *of)
 {
-    bool met = in->values[of->on] == of->expected;
+    return of->kind == EFFECT_MET || of->kind == EFFECT_IF || of->kind == EFFECT_ADD;
+}
+
+/* Changes the values of a view. False if the operation cannot take effect now with the results that it
+ * returned. */
+static bool
+happen(int64_t *in, const effect *of, unsigned view)
+{
+    bool met = in[of->on] == of->expected;
+    if (view > 0 && decides(of)) {
+        set_values(in, of, of->shown);
+        return true;
+    }
     switch (of->kind) {
     case EFFECT_WRITE:
-        set_values(in, of);
+        set_values(in, of, of->values);
         return true;
     case EFFECT_READ:
         return has_values(in, of);
     case EFFECT_MET:
-        set_values(in, of);
+        set_values(in, of, of->values);
         return met;
     case EFFECT_NOT_MET:
-        return !met;
+        return !met || of->expected == OPERATION_ANY;
     case EFFECT_IF:
         if (met)
-            set_values(in, of);
+            set_values(in, of, of->values);
         return met;
     case EFFECT_EXPIRES:
         expire_values(in, of);
@@ -155,13 +171,57 @@ is_alike(const effect *a, const effect *b)
 }
 
 static bool
-has_elder_twin(const search *with, const way *in, int number)
+has_elder_twin(const search *with, const way *in, int number, unsigned view)
 {
     for (int i = 0; i < UNDER_WAY_MOST; i++)
-        if (i != number && with->used >> i & 1 && !(in->happened >> i & 1) &&
+        if (i != number && with->used >> i & 1 && !(in->happened[view] >> i & 1) &&
             is_alike(with->under_way[i], with->under_way[number]) &&
             (with->under_way[i]->begin_ns < with->under_way[number]->begin_ns ||
              (with->under_way[i]->begin_ns == with->under_way[number]->begin_ns && i < number)))
+            return true;
+    return false;
+}
+
+/* --- views --------------------------------------------------------------------------------------------- */
+
+/* True if the write can be the next one in the view: the view that is not ahead gets the writes of the other
+ * one first, in their order. */
+static bool
+is_next(const way *in, int number, unsigned view)
+{
+    return in->queued == 0 || in->ahead == view || in->queue[0] == number;
+}
+
+static void
+note_order(const search *with, way *in, int number, unsigned view)
+{
+    if (with->views == 1)
+        return;
+    if (in->queued == 0 || in->ahead == view) {
+        in->queue[in->queued++] = (uint8_t)number;
+        in->ahead = view;
+        return;
+    }
+    memmove(in->queue, in->queue + 1, --in->queued);
+    in->queue[in->queued] = 0;
+    if (in->queued == 0)
+        in->ahead = 0;
+}
+
+static bool
+has_happened(const search *with, const way *in, int number)
+{
+    for (unsigned view = 0; view < with->views; view++)
+        if (!(in->happened[view] >> number & 1))
+            return false;
+    return true;
+}
+
+static bool
+has_begun(const search *with, const way *in, int number)
+{
+    for (unsigned view = 0; view < with->views; view++)
+        if (in->happened[view] >> number & 1)
             return true;
     return false;
 }
@@ -173,10 +233,11 @@ static void
 let_reads_happen(const search *with, way *in)
 {
     for (int i = 0; i < UNDER_WAY_MOST; i++) {
-        way same = *in;
-        if (with->used >> i & 1 && !(in->happened >> i & 1) && changes_nothing(with->under_way[i]) &&
-            happen(&same, with->under_way[i]))
-            in->happened |= UINT64_C(1) << i;
+        const effect *of = with->under_way[i];
+        if (with->used >> i & 1 && !(in->happened[0] >> i & 1) && changes_nothing(of) &&
+            happen(in->values[of->view], of, 0))
+            for (unsigned view = 0; view < with->views; view++)
+                in->happened[view] |= UINT64_C(1) << i;
     }
 }
 
@@ -184,14 +245,16 @@ let_reads_happen(const search *with, way *in)
  * have taken effect allows everything that the other way allows. True if one of the kept ways is such a way,
  * or is this one. */
 static bool
-is_covered(kept_way *kept, uint64_t happened)
+is_covered(kept_way *kept, const way *made)
 {
     bool covered = false;
     for (; kept; kept = kept->next) {
         if (kept->dropped)
             continue;
-        covered = covered || (kept->way.happened & ~happened) == 0;
-        kept->dropped = !covered && (happened & ~kept->way.happened) == 0;
+        /* Both ways have the same queue, so an operation in which they differ has taken effect in all views
+         * of one of them, and in no view of the other one. */
+        covered = covered || (kept->way.happened[0] & ~made->happened[0]) == 0;
+        kept->dropped = !covered && (made->happened[0] & ~kept->way.happened[0]) == 0;
     }
     return covered;
 }
@@ -201,10 +264,11 @@ add_way(search *with, way made)
 {
     let_reads_happen(with, &made);
     way like = made;
-    like.happened &= ~with->unknown;
+    for (unsigned view = 0; view < with->views; view++)
+        like.happened[view] &= ~with->unknown;
     gpointer key = NULL, first = NULL;
     bool known = g_hash_table_lookup_extended(with->seen, &like, &key, &first);
-    if (with->too_many || (known && is_covered(first, made.happened)))
+    if (with->too_many || (known && is_covered(first, &made)))
         return;
     if (with->ways->len == WAYS_MOST) {
         with->too_many = true;
@@ -217,40 +281,57 @@ add_way(search *with, way made)
 }
 
 static void
-add_if_possible(search *with, way next, int number)
+add_if_possible(search *with, way next, int number, unsigned view)
 {
-    if (!happen(&next, with->under_way[number]))
+    if (!happen(next.values[view], with->under_way[number], view))
         return;
-    next.happened |= UINT64_C(1) << number;
+    next.happened[view] |= UINT64_C(1) << number;
+    note_order(with, &next, number, view);
     add_way(with, next);
 }
 
 /* The operation takes effect on what everybody sees; or, if it compares or adds, on what it has read before
  * an exempt write. */
 static void
-expand_one(search *with, const way *from, int number)
+expand_first_view(search *with, const way *from, int number)
 {
     const effect *of = with->under_way[number];
     way next = *from;
     forget_before(&next);
-    add_if_possible(with, next, number);
+    add_if_possible(with, next, number, 0);
     if (of->kind == EFFECT_WRITE && of->exempt) {
         next = *from;
         keep_before(&next, of);
-        add_if_possible(with, next, number);
+        add_if_possible(with, next, number, 0);
     } else if (of->kind != EFFECT_WRITE && of->begin_ns < from->before_ns) {
-        memcpy(next.values, from->before, sizeof next.values);
-        add_if_possible(with, next, number);
+        memcpy(next.values[0], from->before, sizeof from->before);
+        add_if_possible(with, next, number, 0);
     }
 }
 
-static void
-expand(search *with, const way *from)
+/* The operation with this number ends, so it must take effect. Other operations take effect before it only in
+ * the same view: whatever else takes effect can do so later. So if it must take effect in both views, it does
+ * so in the first one first. */
+static unsigned
+view_of_end(const search *with, const way *from, int number)
 {
-    for (int i = 0; i < UNDER_WAY_MOST; i++)
-        if (with->used >> i & 1 && !(from->happened >> i & 1) && !changes_nothing(with->under_way[i]) &&
-            !has_elder_twin(with, from, i))
-            expand_one(with, from, i);
+    const effect *of = with->under_way[number];
+    return changes_nothing(of) ? of->view : (unsigned)(from->happened[0] >> number & 1);
+}
+
+static void
+expand(search *with, const way *from, int number)
+{
+    unsigned view = view_of_end(with, from, number);
+    for (int i = 0; i < UNDER_WAY_MOST; i++) {
+        if (!(with->used >> i & 1) || from->happened[view] >> i & 1 || changes_nothing(with->under_way[i]) ||
+            !is_next(from, i, view) || has_elder_twin(with, from, i, view))
+            continue;
+        if (view == 0)
+            expand_first_view(with, from, i);
+        else
+            add_if_possible(with, *from, i, view);
+    }
 }
 
 static GPtrArray *
@@ -287,12 +368,10 @@ number_of(const search *with, const effect *of)
     g_assert_not_reached();
 }
 
-/* False if the operation has taken effect in none of the ways. */
-static bool
-end_effect(search *with, const effect *of)
+/* Adds the ways in which the operation takes effect now. */
+static void
+let_happen(search *with, int number)
 {
-    int number = number_of(with, of);
-    uint64_t bit = UINT64_C(1) << number;
     GPtrArray *before = begin_step(with);
     for (guint i = 0; i < before->len; i++)
         if (!((kept_way *)before->pdata[i])->dropped)
@@ -300,16 +379,26 @@ end_effect(search *with, const effect *of)
     g_ptr_array_unref(before);
     for (guint i = 0; i < with->ways->len && !with->too_many; i++) {
         const kept_way from = *(kept_way *)with->ways->pdata[i];
-        if (!from.dropped && !(from.way.happened & bit))
-            expand(with, &from.way);
+        if (!from.dropped && !has_happened(with, &from.way, number))
+            expand(with, &from.way, number);
     }
-    before = begin_step(with);
-    with->used &= ~bit;
+}
+
+/* False if the operation has taken effect in none of the ways. */
+static bool
+end_effect(search *with, const effect *of)
+{
+    int number = number_of(with, of);
+    let_happen(with, number);
+    GPtrArray *before = begin_step(with);
+    with->used &= ~(UINT64_C(1) << number);
     for (guint i = 0; i < before->len; i++) {
         way kept = ((kept_way *)before->pdata[i])->way;
-        if (((kept_way *)before->pdata[i])->dropped || !(of->exempt || kept.happened & bit))
+        bool lost = of->exempt && !has_begun(with, &kept, number);
+        if (((kept_way *)before->pdata[i])->dropped || !(lost || has_happened(with, &kept, number)))
             continue;
-        kept.happened &= ~bit;
+        for (unsigned view = 0; view < with->views; view++)
+            kept.happened[view] &= ~(UINT64_C(1) << number);
         add_way(with, kept);
     }
     g_ptr_array_unref(before);
@@ -342,15 +431,18 @@ events_of(const effect *effects, size_t count)
 }
 
 linear_verdict
-linear_judge(const effect *effects, size_t count, const operation **ret_at)
+linear_judge(const effect *effects, size_t count, unsigned views, const operation **ret_at)
 {
+    g_assert(views >= 1 && views <= LINEAR_VIEWS_MOST);
     g_autoptr(GArray) events = events_of(effects, count);
-    search with = {.seen = g_hash_table_new_full(way_hash, way_equal, g_free, NULL),
+    search with = {.views = views,
+                   .seen = g_hash_table_new_full(way_hash, way_equal, g_free, NULL),
                    .ways = g_ptr_array_new_with_free_func(g_free)};
-    way first = {.happened = 0};
+    way first = {.before_ns = 0};
     linear_verdict verdict = LINEAR_RIGHT;
-    for (int i = 0; i < OPERATION_FIELDS; i++)
-        first.values[i] = OPERATION_ABSENT;
+    for (unsigned view = 0; view < LINEAR_VIEWS_MOST; view++)
+        for (int i = 0; i < OPERATION_FIELDS; i++)
+            first.values[view][i] = OPERATION_ABSENT;
     add_way(&with, first);
     for (guint i = 0; i < events->len && verdict == LINEAR_RIGHT; i++) {
         const event *at = &g_array_index(events, event, i);

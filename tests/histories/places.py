@@ -215,6 +215,14 @@ class Place:
     def mend(self):
         """Called before each history: restarts what must run."""
 
+    def paths_are_judged(self):
+        """How the paths of a record are judged (judge_paths in judge.h)."""
+        return "in-order"
+
+    def ties(self):
+        """Cells that replaced others with the same timestamp: row keys, qualifiers and both values. Empty if they are not known."""
+        return []
+
     def logs(self):
         return "".join(f"--- gateway {number}\n{gateway.log()}" for number, gateway in enumerate(self.gateways))
 
@@ -243,6 +251,9 @@ class Embedded(Place):
 
     def environment(self):
         return self.disk.environment() if self.disk else {}
+
+    def paths_are_judged(self):
+        return "together"  # one commit writes all rows of a record
 
     def stop(self):
         super().stop()
@@ -292,7 +303,6 @@ class Sim(Place):
                                                  encoding="utf-8")
 
     def ties(self):
-        """Cells that replaced others with the same timestamp: row keys, qualifiers and both values."""
         return [[bytes.fromhex(word) for word in line.split(" ")] for line in self.lines_of("ties")]
 
     def misbehave(self, faults):
@@ -352,6 +362,9 @@ class HBase(Place):
         servers = ", ".join(f"\"{server}\"" for server in self.servers)
         return (f"  kind: hbase\n  servers: [{servers}]\n  transport: framed\n  protocol: compact\n"
                 f"  create_missing: true\n  catalog: catalog_{self.suffix}\n")
+
+    def paths_are_judged(self):
+        return "in-order" if len(self.gateways) == 1 else "apart"  # ties of several gateways are not known
 
 
 # --- faults -------------------------------------------------------------------------------------------------------------

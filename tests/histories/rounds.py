@@ -51,6 +51,7 @@ class History:
                         "--seed", str(self.seed), "--callers", str(options.callers), "--pause", str(options.pause),
                         "--bursts", str(options.bursts), "--deadline", str(deadline), "--prefix", str(self.prefix),
                         "--duration", str(duration or options.duration)]
+        self.command += ["--paths", place.paths_are_judged()]
         if table:
             self.command += ["--table", table, "--later-reads"]
         if options.store != "embedded" and "change" in fault:
@@ -94,7 +95,7 @@ class History:
         try:
             with Trouble(self.place, self.fault, self.seed):
                 self.wait_for_quiet()
-            return self.judge()
+            return self.judge(ties_of(self.place)[self.prefix])
         except BaseException:
             self.kill()
             raise
@@ -128,6 +129,16 @@ class Trouble:
             raise self.failed[0]
         for number in range(len(self.place.gateways) if kind is None else 0):
             self.place.wait_gateway(number)  # a gateway whose lease expired reads nothing until it is renewed
+
+
+def ties_of(place):
+    """Values that were put with the same timestamp, by the prefix of the records' names."""
+    found = collections.defaultdict(list)
+    for row, _, one, other in place.ties():
+        name = RECORD.search(row)
+        if name and one.isdigit() and other.isdigit():
+            found[int(name[1])].append((int(name[2]), int(one), int(other)))
+    return found
 
 
 def verdict_of(found):
@@ -228,7 +239,7 @@ class Round:
         try:
             self.record_all(watch)
             watch.stop()
-            ties = self.ties()
+            ties = ties_of(self.place)
             for history in self.histories:
                 steps = watch.steps_between(history.began, history.ended, history.table)
                 history.note = f", {steps} steps"
@@ -239,15 +250,6 @@ class Round:
             for history in self.histories:
                 history.kill()
             raise
-
-    def ties(self):
-        """Values that were put with the same timestamp, by the prefix of the records' names."""
-        found = collections.defaultdict(list)
-        for row, _, one, other in self.place.ties() if hasattr(self.place, "ties") else ():
-            name = RECORD.search(row)
-            if name and one.isdigit() and other.isdigit():
-                found[int(name[1])].append((int(name[2]), int(one), int(other)))
-        return found
 
     def record_all(self, watch):
         tables = self.choose_tables()

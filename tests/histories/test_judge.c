@@ -614,12 +614,112 @@ test_paths(void)
     add(OPERATION_PUT, 1, 5, 15)->values[0] = 8;
     now = 20;
     end_views(8, 7);
-    is_right();
+    end_by((judge_rules){.paths = JUDGE_PATHS_APART}, true, NULL);
     begin();
     then(OPERATION_PUT, 1, 7);
     unknown(then(OPERATION_PUT, 1, 8));
     end_views(8, 7);
-    is_right();
+    end_by((judge_rules){.paths = JUDGE_PATHS_IN_ORDER}, true, NULL);
+}
+
+/* --- views together ---------------------------------------------------------------------------- */
+
+typedef struct view_plan {
+    int64_t puts[2]; /* the first one from 10 to 100, the second one from 20 to 200; 0: there is none */
+    struct {
+        uint64_t at;
+        uint32_t view;
+        int64_t value;
+    } reads[4];
+    bool together, in_order, apart; /* true: it is right */
+} view_plan;
+
+static void
+begin_views(const view_plan *plan)
+{
+    begin();
+    add(OPERATION_PUT, 1, 1, 2)->values[0] = 5;
+    for (uint64_t i = 0; i < 2 && plan->puts[i]; i++)
+        add(OPERATION_PUT, 1, 10 + 10 * i, 100 + 100 * i)->values[0] = plan->puts[i];
+    for (size_t i = 0; i < 4 && plan->reads[i].at; i++) {
+        operation *read = add(OPERATION_GET, 1, plan->reads[i].at, plan->reads[i].at + 2);
+        read->view = plan->reads[i].view;
+        read->values[0] = plan->reads[i].value;
+    }
+}
+
+/* Two views that show the same writes. */
+static void
+test_views(void)
+{
+    static const view_plan plans[] = {
+        /* one view shows a put in progress, and then the other one does not yet */
+        {{7}, {{30, 1, 7}, {40, 0, 5}}, false, true, true},
+        {{7}, {{30, 0, 7}, {40, 1, 5}, {50, 1, 7}}, false, true, true},
+        /* after the put, both show it */
+        {{7}, {{30, 1, 7}, {110, 0, 5}}, false, false, false},
+        {{7}, {{30, 1, 7}, {110, 0, 7}}, true, true, true},
+        /* one view never shows the present value and then the earlier one */
+        {{7}, {{30, 1, 7}, {40, 1, 5}}, false, false, false},
+        /* two puts at the same time: both views show them in the same order */
+        {{7, 8}, {{30, 0, 7}, {40, 0, 8}, {50, 1, 7}, {60, 1, 8}}, false, true, true},
+        {{7, 8}, {{30, 0, 7}, {40, 0, 8}, {50, 1, 8}, {60, 1, 7}}, false, false, true},
+        {{7, 8}, {{30, 0, 8}, {40, 1, 7}, {210, 0, 8}, {210, 1, 8}}, false, true, true},
+        {{7, 8}, {{30, 0, 8}, {40, 0, 7}, {210, 1, 7}, {210, 0, 7}}, true, true, true},
+        /* in the end they show the same */
+        {{7, 8}, {{210, 0, 7}, {210, 1, 8}}, false, false, true},
+        /* the one that ended is the last one in one view, so it is in the other one */
+        {{7, 8}, {{110, 0, 8}, {120, 0, 7}, {130, 1, 8}, {140, 1, 7}}, false, false, false},
+        {{7, 8}, {{110, 0, 8}, {210, 1, 7}}, false, false, true},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(plans); i++) {
+        begin_views(&plans[i]);
+        end_by((judge_rules){.paths = JUDGE_PATHS_TOGETHER}, plans[i].together, NULL);
+        begin_views(&plans[i]);
+        end_by((judge_rules){.paths = JUDGE_PATHS_IN_ORDER}, plans[i].in_order, NULL);
+        begin_views(&plans[i]);
+        end_by((judge_rules){.paths = JUDGE_PATHS_APART}, plans[i].apart, NULL);
+    }
+}
+
+/* A put of unknown outcome can stay in one view, until the next write. */
+static void
+test_views_unknown(void)
+{
+    for (int planted = 0; planted < 2; planted++) {
+        begin();
+        then(OPERATION_PUT, 1, 7);
+        unknown(then(OPERATION_PUT, 1, 8));
+        then(OPERATION_GET, 1, 8)->view = 1;
+        then(OPERATION_GET, 1, 7);
+        then(OPERATION_PUT, 1, 9);
+        then(OPERATION_GET, 1, 9);
+        then(OPERATION_GET, 1, planted ? 8 : 9)->view = 1;
+        end_by((judge_rules){.paths = JUDGE_PATHS_IN_ORDER}, !planted, planted ? NO_ORDER : NULL);
+    }
+}
+
+/* A conditional put that replaces a put in progress without having seen it. Both views show them in this
+ * order. The second view shows what the first one has decided. */
+static void
+test_views_exempt(void)
+{
+    for (int planted = 0; planted < 3; planted++) {
+        begin_beside(100, false);
+        add(OPERATION_GET, 1, 42, 44)->values[0] = planted == 1 ? 9 : 8;
+        add(OPERATION_GET, 1, 46, 48)->values[0] = planted == 1 ? 8 : 9;
+        for (guint i = all->len - 2; i < all->len; i++)
+            operation_at(all, i)->view = 1;
+        then(OPERATION_GET, 1, planted == 2 ? 8 : 9)->view = 1;
+        end_by((judge_rules){.paths = JUDGE_PATHS_IN_ORDER, .exempt = true}, !planted,
+               planted ? NO_ORDER : NULL);
+    }
+    for (int64_t shown = 2; shown <= 3; shown++) {
+        begin();
+        increment(2, 2);
+        then(OPERATION_GET, 4, shown)->view = 1;
+        end_by((judge_rules){.paths = JUDGE_PATHS_IN_ORDER, .exempt = true}, shown == 2, NULL);
+    }
 }
 
 /* --- ties -------------------------------------------------------------------------------------- */
@@ -721,6 +821,46 @@ test_random(void)
     }
 }
 
+#define VIEW_WRITES 60
+
+/* Writes that take effect in two views at two random moments of each call; what a view shows is the write
+ * with the highest number among them. Such histories are right. They are wrong after two more writes, which
+ * the views show in different orders. */
+static void
+test_random_views(void)
+{
+    for (int round = 0; round < 100; round++) {
+        uint64_t effects[VIEW_WRITES][2];
+        begin();
+        for (uint64_t i = 0; i < VIEW_WRITES; i++) {
+            uint64_t at = 100 + 20 * i, end = at + (uint64_t)g_test_rand_int_range(10, 60);
+            for (int view = 0; view < 2; view++)
+                effects[i][view] = (uint64_t)g_test_rand_int_range((gint32)at, (gint32)end);
+            add(OPERATION_PUT, 1, at, end)->values[0] = (int64_t)i + 1;
+        }
+        for (uint64_t at = 90; at < 100 + 20 * VIEW_WRITES; at += 7) {
+            operation *read = add(OPERATION_GET, 1, at, at + 1);
+            read->view = g_test_rand_bit() ? 1 : 0;
+            for (uint64_t i = 0; i < VIEW_WRITES; i++)
+                if (effects[i][read->view] <= at)
+                    read->values[0] = (int64_t)i + 1;
+        }
+        operations *kept = all;
+        all = g_array_copy(kept);
+        end_by((judge_rules){.paths = JUDGE_PATHS_IN_ORDER}, true, NULL);
+        all = kept;
+        /* Two more puts at the same time, which the views show in different orders. */
+        for (int64_t value = 1000; value < 1002; value++)
+            add(OPERATION_PUT, 1, 5000, 5100)->values[0] = value;
+        for (uint64_t i = 0; i < 4; i++) {
+            operation *read = add(OPERATION_GET, 1, 5010 + 10 * i, 5012 + 10 * i);
+            read->view = i >= 2;
+            read->values[0] = 1000 + (i == 1 || i == 2);
+        }
+        end_by((judge_rules){.paths = JUDGE_PATHS_IN_ORDER}, false, NO_ORDER);
+    }
+}
+
 static void
 test_file(void)
 {
@@ -767,6 +907,10 @@ main(int argc, char **argv)
     g_test_add_func("/judge/versions-of-one-moment", test_versions_of_one_moment);
     g_test_add_func("/judge/numbers", test_numbers);
     g_test_add_func("/judge/paths", test_paths);
+    g_test_add_func("/judge/views", test_views);
+    g_test_add_func("/judge/views-unknown", test_views_unknown);
+    g_test_add_func("/judge/views-exempt", test_views_exempt);
+    g_test_add_func("/judge/views-random", test_random_views);
     g_test_add_func("/judge/ties", test_ties);
     g_test_add_func("/judge/ties-and-filters", test_ties_and_filters);
     g_test_add_func("/judge/random", test_random);

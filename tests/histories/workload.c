@@ -12,6 +12,7 @@ static const workload workloads[] = {
     {.name = "parts",
      .table = "plain",
      .records = 3,
+     .is_whole_in_order = true,
      .rules = {.whole = JUDGE_FIELDS},
      .shares = {[STEP_PUT] = 2,
                 [STEP_PUT_A] = 2,
@@ -85,6 +86,7 @@ static const workload workloads[] = {
     {.name = "maps",
      .table = "mapped",
      .records = 3,
+     .is_whole_in_order = true,
      .rules = {.whole = JUDGE_FIELDS},
      .shares = {[STEP_PUT] = 2,
                 [STEP_PUT_A] = 2,
@@ -115,6 +117,7 @@ static const workload workloads[] = {
      .table = "pair",
      .second_path = "by_part",
      .records = 3,
+     .is_whole_in_order = true,
      .rules = {.whole = JUDGE_FIELDS},
      .shares = {[STEP_PUT] = 2,
                 [STEP_PUT_A] = 2,
@@ -134,6 +137,18 @@ static const workload workloads[] = {
      .records = 1,
      .rules = {.whole = JUDGE_IN_STEP},
      .shares = {[STEP_PUT] = 3, [STEP_REMOVE] = 1, [STEP_GET] = 8}},
+    {.name = "stamped_parts",
+     .table = "stamped",
+     .records = 3,
+     .is_whole_in_order = true,
+     .rules = {.whole = JUDGE_FIELDS},
+     .shares = {[STEP_PUT] = 2,
+                [STEP_PUT_A] = 3,
+                [STEP_PUT_B] = 3,
+                [STEP_REMOVE] = 1,
+                [STEP_REMOVE_A] = 1,
+                [STEP_GET] = 6,
+                [STEP_GET_A] = 1}},
     {.name = "stamped_watched",
      .table = "stamped",
      .records = 12,
@@ -216,4 +231,23 @@ workload_find(const char *name)
         if (strcmp(workloads[i].name, name) == 0)
             return &workloads[i];
     g_error("unknown workload: %s", name);
+}
+
+judge_rules
+workload_rules(const workload *of, const char *paths, bool exempt)
+{
+    static const char *const names[] = {[JUDGE_PATHS_TOGETHER] = "together",
+                                        [JUDGE_PATHS_IN_ORDER] = "in-order",
+                                        [JUDGE_PATHS_APART] = "apart"};
+    judge_rules rules = of->rules;
+    size_t at = 0;
+    while (at < G_N_ELEMENTS(names) && strcmp(names[at], paths) != 0)
+        at++;
+    if (at == G_N_ELEMENTS(names))
+        g_error("paths can be judged together, in-order or apart, not %s", paths);
+    rules.paths = (judge_paths)at;
+    if (rules.paths == JUDGE_PATHS_TOGETHER && of->is_whole_in_order)
+        rules.whole = JUDGE_IN_STEP;
+    rules.exempt = rules.paths != JUDGE_PATHS_TOGETHER && (rules.exempt || exempt);
+    return rules;
 }

@@ -34,6 +34,12 @@ typedef struct workload {
     judge_rules rules;
     unsigned shares[STEPS];
     bool has_map; /* the texts are entries of a map */
+    /* In a store that has one order of all writes, the record is judged in one step; in HBase, each field
+     * alone. */
+    bool is_whole_in_order;
 } workload;
 
 const workload *workload_find(const char *name); /* ends the program if the name is unknown */
+/* The rules for a history of the workload. paths: "together", "in-order" or "apart" (judge_paths); ends the
+ * program if it is another word. exempt: also judge_rules.exempt. With "together", nothing is exempt. */
+judge_rules workload_rules(const workload *of, const char *paths, bool exempt);

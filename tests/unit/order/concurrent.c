@@ -509,7 +509,7 @@ static linear_verdict
 judge_effects(GArray *effects, const char *what)
 {
     mark_exempt(effects);
-    linear_verdict verdict = linear_judge((const effect *)(void *)effects->data, effects->len, NULL);
+    linear_verdict verdict = linear_judge((const effect *)(void *)effects->data, effects->len, 1, NULL);
     for (guint i = 0; verdict == LINEAR_WRONG && i < effects->len; i++) {
         const effect *each = &g_array_index(effects, effect, i);
         g_test_message("%s %lld (expected %lld, result %lld) from %llu to %llu%s", name_of(each),
