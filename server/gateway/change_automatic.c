@@ -10,6 +10,8 @@
 
 #define LOOK_AGAIN_MS 60000 /* longest wait before the wall clock, which can be set, is read again */
 #define AGAIN_NS (UINT64_C(1000) * 1000 * 1000)
+/* After a step that failed because another change had made one. */
+#define AGAIN_SOON_NS (UINT64_C(100) * 1000 * 1000)
 /* A version is set only if the registrations were read within this time. */
 #define FRESH_NS (UINT64_C(1000) * 1000 * 1000)
 
@@ -171,7 +173,8 @@ kw_change_own_end(kw_change_request *self, const kw_error *error)
     coordinator->continuing = false;
     if (self->as_holder && !error)
         return; /* the next step can follow at once */
-    coordinator->continue_ns = kw_clock_mono_ns() + AGAIN_NS;
+    bool soon = self->as_holder && error->code == KW_UNAVAILABLE;
+    coordinator->continue_ns = kw_clock_mono_ns() + (soon ? AGAIN_SOON_NS : AGAIN_NS);
     if (self->as_holder)
         end_as_holder(self, error);
     if (error && error->code != KW_UNAVAILABLE)

@@ -5,6 +5,7 @@
  */
 #include "base/log.h"
 #include "catalog/changes.h"
+#include "gateway/change_merge.h"
 #include "gateway/change_request.h"
 #include "store/check.h"
 
@@ -222,15 +223,21 @@ kw_change_goal_edit(const kw_change_command *command, int64_t current, kw_change
            change_record(command, current, record, arena, ret_error);
 }
 
+/* The holder's progress, which the state of the change shows, can be newer than the catalog's. The command is
+ * decided by it, and writes it. A command that resets the progress does not save it. */
 static bool
 edit(void *user, int64_t current, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
 {
     request *self = user;
     self->refusal = KW_ERROR_NONE;
-    if (kw_change_goal_edit(&self->command, current, record, arena, &self->refusal))
-        return true;
-    *ret_error = self->refusal;
-    return false;
+    self->saved_mine = kw_coordinator_add_progress(self->coordinator, record, arena);
+    kw_change_record before = *record;
+    if (!kw_change_goal_edit(&self->command, current, record, arena, &self->refusal)) {
+        *ret_error = self->refusal;
+        return false;
+    }
+    self->saved_mine = self->saved_mine && kw_change_same_progress(&before, record);
+    return true;
 }
 
 static void
@@ -240,7 +247,7 @@ on_edited(void *user, const kw_current *current, const kw_error *error)
     bool refused = error && self->refusal.code != KW_OK; /* the error of the catalog names the catalog
                                                             first; `refusal` does not */
     if (!error)
-        kw_coordinator_take_current(self->coordinator, current);
+        kw_coordinator_take_edited(self->coordinator, current, self->saved_mine);
     kw_change_request_finish(self, refused ? &self->refusal : error);
 }
 

@@ -20,6 +20,7 @@ struct kw_change_request {
     kw_change_next next; /* the step */
     uint64_t revision;   /* gateway->stored_revision when the records were read */
     kw_error refusal;    /* why the record that was read does not allow the command */
+    bool saved_mine;     /* the edited record has the progress of this gateway */
     uint64_t until_ns;   /* when it stops waiting, with an error; SHOW: without one */
     bool waits;          /* SHOW: until this gateway serves what the catalog has */
     bool stepping;

@@ -64,6 +64,24 @@ kw_change_set_merge(const kw_change_set *base, const kw_change_set *mine, const 
     return kw_change_set_new(records, theirs->count, theirs);
 }
 
+static bool
+is_changed(const kw_change_record *before, const kw_change_record *after)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    return !before || !kw_bytes_equal(kw_changes_print(before, 1, arena), kw_changes_print(after, 1, arena));
+}
+
+kw_change_set *
+kw_change_set_with_step(const kw_change_set *present, const kw_change_set *before, const kw_change_set *after)
+{
+    g_autofree kw_change_record *records = g_new(kw_change_record, after->count + 1);
+    for (size_t i = 0; i < after->count; i++) {
+        const kw_change_record *each = &after->records[i], *own = find_same(present, each);
+        records[i] = own && !is_changed(find_same(before, each), each) ? *own : *each;
+    }
+    return kw_change_set_new(records, after->count, after);
+}
+
 bool
 kw_change_set_differs(const kw_change_set *a, const kw_change_set *b)
 {

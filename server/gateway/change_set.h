@@ -20,6 +20,11 @@ kw_change_set *kw_change_set_new(const kw_change_record *records, size_t count, 
  * can be NULL; see change_merge.h. */
 kw_change_set *kw_change_set_merge(const kw_change_set *base, const kw_change_set *mine,
                                    const kw_change_set *theirs);
+/* The present set after a step that turned `before` into `after`: it has the records that the step has
+ * changed or added, and `present` (NULL: no records) keeps its own records of all other changes. They can
+ * have other progress than in `before`. The caller owns the new set. */
+kw_change_set *kw_change_set_with_step(const kw_change_set *present, const kw_change_set *before,
+                                       const kw_change_set *after);
 /* A copy of the set in which this record replaces the one with the same table and path. If the change has
  * ended, and the policy's text names the placement that the path now has, no record is needed and the copy
  * has none. The caller owns the new set. */

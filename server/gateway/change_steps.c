@@ -20,6 +20,20 @@ typedef kw_change_request request;
 
 static const kw_error ending = {.code = KW_UNAVAILABLE, .text = "the gateway is shutting down"};
 
+/* The catalog keeps its own records of the other changes. They have less progress than this gateway's own. If
+ * the set counted as stored, the catalog's records would seem to be edited by others, and replace that
+ * progress. */
+static void
+note_step(const request *self)
+{
+    kw_gateway *gateway = self->coordinator->gateway;
+    g_autoptr(kw_change_set) changes = kw_change_set_with_step(gateway->changes, self->before, self->after),
+                             stored =
+                                 kw_change_set_with_step(gateway->stored_changes, self->before, self->after);
+    kw_gateway_set_changes(gateway, changes);
+    kw_gateway_set_stored(gateway, stored);
+}
+
 static void
 on_prepared(void *user, const kw_error *error)
 {
@@ -34,8 +48,7 @@ on_prepared(void *user, const kw_error *error)
            KW_LOG_FACT("change_version",
                        self->record.under_way ? kw_change_version_of(self->record.version)->name : "ended"),
            KW_LOG_FACT("author", self->command.author));
-    kw_gateway_set_changes(gateway, self->after);
-    kw_gateway_set_stored(gateway, self->after);
+    note_step(self);
     if (self->as_holder)
         kw_change_work_of(self->coordinator, &self->record)->problem = KW_ERROR_NONE;
     if (gateway->net)

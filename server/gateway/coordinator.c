@@ -125,36 +125,50 @@ copy_texts(kw_change_record *record, kw_arena *arena)
     record->compare_cursor = kw_arena_copy(arena, record->compare_cursor);
 }
 
+bool
+kw_coordinator_add_progress(const kw_coordinator *self, kw_change_record *record, kw_arena *arena)
+{
+    const kw_gateway *gateway = self->gateway;
+    const kw_change_record *mine = find_same(gateway->changes, record);
+    if (!mine || !kw_change_is_holder(self, record))
+        return false;
+    *record = kw_change_merge(find_same(gateway->stored_changes, record), mine, record);
+    copy_texts(record, arena);
+    return kw_change_same_progress(record, mine);
+}
+
 static bool
 edit_progress(void *user, int64_t current, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
 {
     (void)current;
     kw_coordinator *self = user;
-    const kw_gateway *gateway = self->gateway;
-    const kw_change_record *mine = find_same(gateway->changes, record);
-    if (!mine || !kw_change_is_holder(self, record))
+    if (!find_same(self->gateway->changes, record) || !kw_change_is_holder(self, record))
         return kw_error_set(ret_error, KW_BUSY, "another gateway has become the holder of the change");
-    *record = kw_change_merge(find_same(gateway->stored_changes, record), mine, record);
-    copy_texts(record, arena);
-    self->saved_mine = kw_change_same_progress(record, mine);
+    self->saved_mine = kw_coordinator_add_progress(self, record, arena);
     return true;
 }
 
-static void on_saved(void *user, const kw_error *error);
-
 /* If this gateway's progress was written, remembers the records that the catalog has now. The work can have
  * made more progress in the meantime. */
-static void
-on_progress_saved(void *user, const kw_current *current, const kw_error *error)
+void
+kw_coordinator_take_edited(kw_coordinator *self, const kw_current *current, bool saved)
 {
-    kw_coordinator *self = user;
-    if (!error && self->saved_mine) {
+    if (saved) {
         g_autoptr(kw_change_set) set =
             kw_change_set_new(current->changes, current->changes_count, self->gateway->changes);
         kw_gateway_set_stored(self->gateway, set);
     }
+    kw_coordinator_take_current(self, current);
+}
+
+static void on_saved(void *user, const kw_error *error);
+
+static void
+on_progress_saved(void *user, const kw_current *current, const kw_error *error)
+{
+    kw_coordinator *self = user;
     if (!error)
-        kw_coordinator_take_current(self, current);
+        kw_coordinator_take_edited(self, current, self->saved_mine);
     self->changed = self->changed || find_unsaved(self); /* of another change */
     on_saved(self, error);
 }

@@ -126,6 +126,12 @@ struct kw_coordinator {
 
 /* Replaces the record with the same table and path in gateway->changes. */
 void kw_coordinator_update(kw_coordinator *self, const kw_change_record *record);
+/* As the holder: gives a record of the catalog the progress of this gateway, if no other gateway has changed
+ * it since this one read the catalog. True if the record has it then. Its new texts are in the arena. */
+bool kw_coordinator_add_progress(const kw_coordinator *self, kw_change_record *record, kw_arena *arena);
+/* Adopts the records that the catalog has after this gateway has edited one of them. saved: they have the
+ * progress of this gateway. */
+void kw_coordinator_take_edited(kw_coordinator *self, const kw_current *current, bool saved);
 /* Writes the progress in gateway->changes to the catalog. Only from a job. */
 void kw_coordinator_write(kw_coordinator *self, void (*done)(void *user, const kw_error *error), void *user);
 

@@ -18,6 +18,8 @@
 #include <string.h>
 
 #define WAIT_POLL_MS 10
+#define TRIES_MOST 10
+#define BUSY_MS 300 /* until another gateway follows: less than a second */
 
 static void
 fail(kw_policy_request *self, kw_code code, const char *text)
@@ -68,17 +70,64 @@ refuse_version(kw_policy_request *self, const kw_version_name *current)
     kw_policy_request_finish(self, &none);
 }
 
-/* --- applying -------------------------------------------------------------------------------------- */
+/* --- after a failure ------------------------------------------------------------------------------- */
 
-/* After a failure, checks whether another version was applied in between. */
+static void begin(kw_policy_request *self);
+
+/* The catalog's records were read again. If another change has made a step since, the step of this apply has
+ * an outdated base. So the apply begins again. */
+static void
+on_changes_read(void *user, kw_policy *policy, const kw_error *error)
+{
+    kw_policy_request *self = user;
+    const kw_change_set *changes = self->gateway->changes;
+    bool stepped = !error && changes && kw_change_set_differs(self->base, changes);
+    kw_policy_unref(policy);
+    if (!stepped || ++self->tries >= TRIES_MOST) {
+        kw_policy_request_finish(self, &self->failure);
+        return;
+    }
+    g_clear_pointer(&self->old, kw_policy_unref);
+    g_clear_pointer(&self->policy, kw_policy_unref);
+    g_clear_pointer(&self->base, kw_change_set_unref);
+    g_clear_pointer(&self->changes, kw_change_set_unref);
+    self->advice = NULL;
+    begin(self);
+}
+
+/* Checks whether another version was applied in between. */
 static void
 on_current(void *user, const kw_version_name *current, const kw_error *error)
 {
     kw_policy_request *self = user;
+    kw_gateway *gateway = self->gateway;
     if (!error && current->number != self->command.expected)
         refuse_version(self, current);
+    else if (!error && self->base && self->failure.code == KW_UNAVAILABLE &&
+             gateway->state < KW_GATEWAY_DRAINING)
+        kw_stored_policy_load(gateway, kw_gateway_own_model(gateway), on_changes_read, self);
     else
         kw_policy_request_finish(self, &self->failure);
+}
+
+static void
+note_failure(kw_policy_request *self, const kw_error *error)
+{
+    self->failure = *error;
+    kw_catalog_read_current(self->gateway->catalog, kw_gateway_call_deadline(self->gateway), on_current,
+                            self);
+}
+
+/* --- applying -------------------------------------------------------------------------------------- */
+
+/* The catalog keeps its own records of changes that the policy does not begin or end. */
+static void
+note_step(kw_policy_request *self)
+{
+    kw_gateway *gateway = self->gateway;
+    g_autoptr(kw_change_set) stored =
+        kw_change_set_with_step(gateway->stored_changes, self->base, self->changes);
+    kw_gateway_note_stored(gateway, stored);
 }
 
 static void
@@ -87,8 +136,7 @@ on_prepared(void *user, const kw_error *error)
     kw_policy_request *self = user;
     kw_gateway *gateway = self->gateway;
     if (error) {
-        self->failure = *error;
-        kw_catalog_read_current(gateway->catalog, kw_gateway_call_deadline(gateway), on_current, self);
+        note_failure(self, error);
         return;
     }
     kw_metrics_add(KW_METRIC_policy_reloads, 1);
@@ -96,7 +144,7 @@ on_prepared(void *user, const kw_error *error)
            KW_LOG_FACT("policy_version", self->applied.version), KW_LOG_FACT("author", self->command.author),
            KW_LOG_FACT("reason", self->command.reason));
     if (self->base) /* otherwise the coordinator's records are newer */
-        kw_gateway_note_stored(gateway, self->changes);
+        note_step(self);
     if (gateway->net)
         kw_gateway_serve_version(gateway, self->policy);
     kw_policy_request_finish(self, NULL);
@@ -169,6 +217,8 @@ proposal_of(const kw_policy_request *self, const kw_admission *preview)
                                 .late_given = kw_gateway_own_model(gateway)->store.hbase.late_given};
 }
 
+static void wait_before_preview(kw_policy_request *self, uint64_t wait_ms);
+
 static void
 decide(kw_policy_request *self, kw_admission *admission)
 {
@@ -177,6 +227,10 @@ decide(kw_policy_request *self, kw_admission *admission)
         kw_change_explain(&proposal, admission);
     }
     kw_error refusal = find_refusal(self, admission);
+    if (refusal.code == KW_BUSY && !self->command.dry_run && ++self->tries < TRIES_MOST) {
+        wait_before_preview(self, BUSY_MS);
+        return;
+    }
     self->applied = (kw_applied){.version = self->command.expected + 1,
                                  .changed = true,
                                  .guess = kw_coordinator_guess(self->gateway->coordinator),
@@ -265,11 +319,11 @@ on_wait(void *user)
 }
 
 static void
-wait_for_calls(kw_policy_request *self)
+wait_before_preview(kw_policy_request *self, uint64_t wait_ms)
 {
     self->wait_until_ns = kw_clock_mono_ns() + KW_EARLIER_WAIT_NS;
     self->wait = kw_timer_new(self->gateway->loop, on_wait, self);
-    kw_timer_start_ms(self->wait, WAIT_POLL_MS);
+    kw_timer_start_ms(self->wait, wait_ms);
 }
 
 void
@@ -306,7 +360,7 @@ begin_changes(kw_policy_request *self, const kw_admission *admission)
         return false;
     if (cancels(self->changes, proposed) && kw_coordinator_earlier_in_use(self->gateway->coordinator)) {
         kw_change_set_unref(proposed);
-        wait_for_calls(self);
+        wait_before_preview(self, WAIT_POLL_MS);
         return true;
     }
     for (size_t i = kw_change_set_find_missing(proposed); i < proposed->count;
@@ -333,7 +387,7 @@ on_preview(void *user, kw_admission *admission, const kw_error *error)
 {
     kw_policy_request *self = user;
     if (error) {
-        kw_policy_request_finish(self, error);
+        note_failure(self, error);
         return;
     }
     kw_version_name current = *kw_admission_version(admission);
@@ -377,6 +431,12 @@ on_old_loaded(void *user, kw_policy *policy, const kw_error *error)
         kw_policy_request_finish(self, &refusal);
 }
 
+static void
+begin(kw_policy_request *self)
+{
+    kw_stored_policy_load(self->gateway, kw_gateway_own_model(self->gateway), on_old_loaded, self);
+}
+
 void
 kw_policy_apply_run(kw_policy_request *self)
 {
@@ -387,5 +447,5 @@ kw_policy_apply_run(kw_policy_request *self)
     else if (kw_model_own(kw_policy_model(self->command.policy)) != own)
         fail(self, KW_BUSY, "the file of the gateway was read again in the meantime; try again");
     else
-        kw_stored_policy_load(gateway, own, on_old_loaded, self);
+        begin(self);
 }

@@ -51,6 +51,8 @@ typedef struct kw_policy_request {
     kw_version_draft draft;
     kw_applied applied;
     kw_error failure;
+    unsigned
+        tries; /* how often it began again: another change had made a step, or a gateway did not follow yet */
 } kw_policy_request;
 
 /* Executes a transfer; see transfers.c. */

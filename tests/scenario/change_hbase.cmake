@@ -13,6 +13,10 @@ kw_integration_test(change_matrix.sim change_matrix_hbase.py BUSY ARGS sim ENVIR
 kw_integration_test(change_holder.sim change_holder.py ARGS sim
   ENVIRONMENT "KEYWAY=$<TARGET_FILE:keyway>" "KW_HBASE_SIM=$<TARGET_FILE:hbase_sim>")
 
+# Key rules of several tables change at the same time.
+kw_integration_test(change_together.sim change_together.py ARGS sim 2
+  ENVIRONMENT "KEYWAY=$<TARGET_FILE:keyway>" "KW_HBASE_SIM=$<TARGET_FILE:hbase_sim>")
+
 # Increments and conditional writes become allowed on a table with rows, and forbidden.
 kw_integration_test(change_atomics.sim change_atomics_hbase.py ARGS sim 2 ${environment} LABELS scenario random)
 

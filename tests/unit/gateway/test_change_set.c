@@ -307,6 +307,44 @@ test_expected_steps(void)
     g_assert_false(kw_change_set_expects_step(alone, NULL));
 }
 
+/* The record of the change of another path, after so many copied rows. */
+static kw_change_record
+other_of(uint64_t rows_copied)
+{
+    kw_change_record record = record_of(KW_CHANGE_VERSION_2, true, "other");
+    record.rows_copied = rows_copied;
+    return record;
+}
+
+static uint64_t
+rows_copied_in(const kw_change_set *set, const char *path)
+{
+    const kw_change_record *found = kw_changes_find(set->records, set->count, "t", path);
+    g_assert_nonnull(found);
+    return found->rows_copied;
+}
+
+/* A step of one change keeps what the present set knows of the other ones. */
+static void
+test_step_of_one(void)
+{
+    kw_change_record stepped = record_of(KW_CHANGE_VERSION_1, true, "primary");
+    const kw_change_record old[] = {stepped, other_of(500)};
+    stepped.version = KW_CHANGE_VERSION_2;
+    stepped.step++;
+    const kw_change_record new[] = {stepped, other_of(500), record_of(KW_CHANGE_VERSION_0, true, "third")};
+    const kw_change_record own[] = {old[0], other_of(100)};
+    g_autoptr(kw_change_set) before = kw_change_set_new(old, 2, NULL),
+                             after = kw_change_set_new(new, 3, NULL),
+                             present = kw_change_set_new(own, 2, NULL);
+    g_autoptr(kw_change_set) found = kw_change_set_with_step(present, before, after),
+                             unknown = kw_change_set_with_step(NULL, before, after);
+    g_assert_cmpuint(found->count, ==, 3);
+    g_assert_false(kw_change_set_differs(found, after));
+    g_assert_cmpuint(rows_copied_in(found, "other"), ==, 100);
+    g_assert_cmpuint(rows_copied_in(unknown, "other"), ==, 500);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -319,5 +357,6 @@ main(int argc, char **argv)
     g_test_add_func("/gateway/change set/atomics", test_atomics);
     g_test_add_func("/gateway/change set/added path, atomic operations", test_added_after_atomics);
     g_test_add_func("/gateway/change set/added paths, one writer", test_added_by_one_writer);
+    g_test_add_func("/gateway/change set/step of one change", test_step_of_one);
     return g_test_run();
 }
