@@ -164,6 +164,48 @@ check_cancellation(const request *self, kw_error *ret_error)
                         current, self->record.new_version);
 }
 
+static bool
+is_cancelled_too(const request *self, const char *table)
+{
+    size_t index = kw_change_set_find_under_way(self->before, table);
+    return index < self->before->count &&
+           self->before->records[index].new_version == self->record.new_version;
+}
+
+/* True if the path has another key rule in the text of the cancellation, or is not in it. */
+static bool
+is_undone(const kw_path_facts *path, const kw_facts *then)
+{
+    const kw_path_facts *old = kw_facts_find_path(then, path->name);
+    return !old ||
+           !g_str_equal(kw_path_facts_serving(old)->fingerprint, kw_path_facts_serving(path)->fingerprint);
+}
+
+/* Refuses a cancellation whose text would also undo the change of another table, which has ended. */
+static bool
+check_ended_changes(const request *self, kw_error *ret_error)
+{
+    const kw_policy *policy = self->coordinator->gateway->policy;
+    for (size_t i = 0; i < kw_policy_table_count(policy); i++) {
+        const kw_table *table = kw_policy_table(policy, i),
+                       *old = kw_policy_find_table(self->policy, kw_bytes_of_text(table->name));
+        if (!old || is_cancelled_too(self, table->name))
+            continue;
+        const kw_facts *now = kw_facts_of_table(table, self->arena),
+                       *then = kw_facts_of_table(old, self->arena);
+        for (size_t path = 0; path < now->paths_count; path++)
+            if (is_undone(&now->paths[path], then))
+                return kw_error_set(ret_error, KW_REFUSED,
+                                    "table %s: policy version %" G_GINT64_FORMAT
+                                    " also changed path %s of table %s, and that change has ended. "
+                                    "A cancellation would undo it. Apply a policy that has the old key "
+                                    "rule of table %s only",
+                                    self->record.table, self->record.new_version, now->paths[path].name,
+                                    table->name, self->record.table);
+    }
+    return true;
+}
+
 /* Checks again that the holder would decide on this step: while a slice ended, a command can have changed the
  * record. The catalog would not detect this, because the step is based on the changed record. */
 static bool
@@ -208,7 +250,8 @@ take_step(request *self)
         kw_change_request_finish(self, &error);
         return;
     }
-    if (!check_cancellation(self, &error)) {
+    bool cancels = !self->as_holder && self->command.action == KW_CHANGE_CANCEL;
+    if (!check_cancellation(self, &error) || (cancels && !check_ended_changes(self, &error))) {
         kw_change_request_finish(self, &error);
         return;
     }

@@ -325,6 +325,42 @@ class Orders(ChangeCase):
         for table in ("t", "reference"):
             wait_until_compared(self.gateway, table)
 
+    def test_two_tables_one_ended(self):
+        """To cancel one change would undo the other one, which has ended."""
+        self.fill(600)
+        states = {("a", i): {"note": f"{i}", "n": i} for i in range(300)}
+        self.write_reference(states)
+        both = policy(SALTED).replace(REFERENCE, REFERENCE.replace(SALTED, BY_TIME))
+        apply(self.gateway, both)
+        for table in ("t", "reference"):
+            wait_until_compared(self.gateway, table)
+        order(self.gateway, "reference", "switch")
+        order(self.gateway, "reference", "complete", expire_cursors=True)
+        wait_until_ended(self.gateway, "reference")
+        with self.assertRaises(KeywayError) as refused:
+            order(self.gateway, "t", "cancel")
+        self.assertEqual(refused.exception.code, Code.REFUSED)
+        self.assertIn("table t: policy version 2 also changed path primary of table reference, and that change has ended", refused.exception.message)
+        apply(self.gateway, both.replace(SALTED, HASHED, 1))
+        wait_until_ended(self.gateway, "t")
+        self.expect_all(self.stable)
+        with self.stopped():
+            pass
+        self.expect_all(self.stable)
+
+    def test_two_tables_path_added(self):
+        """To cancel the change of a key rule would drop the path that the same policy has added to another table."""
+        self.fill(600)
+        self.write_reference({("a", i): {"note": f"{i}", "n": i} for i in range(30)})
+        apply(self.gateway, policy(SALTED).replace(REFERENCE, REFERENCE + f"    paths: {{second: {{key: {BY_TIME}}}}}\n"))
+        wait_until_ended(self.gateway, "reference")
+        wait_until_compared(self.gateway, "t")
+        with self.assertRaises(KeywayError) as refused:
+            order(self.gateway, "t", "cancel")
+        self.assertEqual(refused.exception.code, Code.REFUSED)
+        self.assertIn("also changed path second of table reference, and that change has ended", refused.exception.message)
+        self.expect_all(self.stable)
+
 
 class PolicyFromFile(unittest.TestCase):
     def test_refused(self):
