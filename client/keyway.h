@@ -149,7 +149,7 @@ typedef enum kw_durability {
 typedef struct kw_call_options {
     gint32 deadline_ms; /* fail with TIMEOUT after this time; 0: the gateway's default */
     kw_durability durability;
-    gint64 timestamp; /* version of the cells, ms since 1970; 0: set by the gateway or the store */
+    gint64 timestamp; /* of the cells, ms since 1970; 0: set by the gateway or the store */
 } kw_call_options;
 
 /* ret_generated (can be NULL): the fields that the gateway generated; NULL if there are none. False with
@@ -584,7 +584,7 @@ KW_CLIENT_API char **kw_client_forget(kw_client *client, const char *table, cons
  * an error. */
 KW_CLIENT_API gint64 kw_client_backup(kw_client *client, const char *name, gint32 timeout_ms, GError **error);
 
-/* --- versions of a policy that the catalog keeps ------------------------------------------------ */
+/* --- policy versions that the catalog keeps ----------------------------------------------------- */
 
 typedef struct kw_apply_options {
     const char *reason; /* NULL: none */
@@ -594,10 +594,10 @@ typedef struct kw_apply_options {
 } kw_apply_options;
 
 typedef struct kw_applied_policy {
-    gint64 version;       /* the current version; after a dry run, the one that would be current */
+    gint64 version;       /* the current policy version; after a dry run, the one that would be current */
     char *plan;           /* what changes, for people */
     bool refused;         /* only after a dry run */
-    bool changed;         /* false: the current version has the same text */
+    bool changed;         /* false: the current policy version has the same text */
     char **copied_tables; /* tables whose rows are copied; NULL-terminated */
     /* What a guess of the duration of the copy assumes, before anything was measured. */
     gint32 copy_reads;           /* how often each row is read; 0: no guess */
@@ -614,18 +614,18 @@ typedef struct kw_policy_version {
     char *text; /* NULL in a history */
 } kw_policy_version;
 
-/* Makes a text with tables and sequences the next version, if `expected_version` is the current one (0: no
- * policy was imported yet); otherwise REFUSED. options can be NULL. */
+/* Makes a text with tables and sequences the next policy version, if `expected_version` is the current one
+ * (0: no policy was imported yet); otherwise REFUSED. options can be NULL. */
 KW_CLIENT_API kw_applied_policy *kw_client_policy_apply(kw_client *client, const char *text,
                                                         gint64 expected_version,
                                                         const kw_apply_options *options, GError **error);
 KW_CLIENT_API void kw_applied_policy_free(kw_applied_policy *applied);
 
-/* At most `limit` versions (0: 100) with a number less than `before` (0: all), the newest one first: an array
- * of kw_policy_version. */
+/* At most `limit` policy versions (0: 100) with a number less than `before` (0: all), the newest one first:
+ * an array of kw_policy_version. */
 KW_CLIENT_API GPtrArray *kw_client_policy_history(kw_client *client, gint64 before, gint32 limit,
                                                   GError **error);
-/* One version with its text, as it was applied; 0: the current one. */
+/* One policy version with its text, as it was applied; 0: the current one. */
 KW_CLIENT_API kw_policy_version *kw_client_policy_version(kw_client *client, gint64 version, GError **error);
 /* The same with the layouts, store tables and orders of writes that the tables have at present: the text is
  * also right in a policy file, and for a catalog that was lost. INVALID if they cannot be written into the

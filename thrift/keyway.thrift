@@ -97,7 +97,7 @@ struct Options {
   /** Fail with TIMEOUT if there is no reply within this time. */
   1: optional i32 deadline_ms,
   2: optional Durability durability,
-  /** Version (timestamp) of the cells, in milliseconds since 1970. If absent, the store or the gateway sets it. */
+  /** Timestamp of the cells, in milliseconds since 1970. If absent, the store or the gateway sets it. */
   3: optional i64 timestamp
 }
 
@@ -336,8 +336,8 @@ struct PolicyInfo {
   2: required list<TableInfo> tables,
   /** When the policy was loaded, in milliseconds since 1970. */
   3: required i64 loaded_at,
-  /** If the catalog keeps the policy: the version in service; 0 before the first one. `text` then has the tables
-   *  and sequences of this version. */
+  /** If the catalog keeps the policy: the policy version in service; 0 before the first one. `text` then has the
+   *  tables and sequences of this policy version. */
   4: optional i64 version,
   /** If the catalog keeps the policy: the other settings, from the file of this gateway, without secrets. */
   5: optional string settings
@@ -368,13 +368,13 @@ struct CopyGuess {
 }
 
 struct AppliedPolicy {
-  /** The version that is current now. After a dry run: the version that would be current. */
+  /** The policy version that is current now. After a dry run: the one that would be current. */
   1: required i64 version,
   /** What changes in each table, and what is refused and why. */
   2: required string plan,
   /** True if the policy is refused; only after a dry run. */
   3: required bool refused,
-  /** False if the current version has the same text, so that there is no new version. */
+  /** False if the current policy version has the same text, so that there is no new one. */
   4: required bool changed,
   /** The tables whose rows are copied, because a key rule changes or a path is added. */
   5: optional list<string> copied_tables,
@@ -382,7 +382,7 @@ struct AppliedPolicy {
   6: optional CopyGuess copy_guess
 }
 
-/** A version of a policy that the catalog keeps. */
+/** A policy version that the catalog keeps. */
 struct PolicyVersion {
   1: required i64 version,
   /** The subject of the caller's client certificate, or "anonymous". */
@@ -451,7 +451,7 @@ enum ChangeAction {
    *  Unless expire_cursors is set, the gateway then waits until the cursors of scans under the old key rule have
    *  expired; during this wait, REVERSE withdraws the command. */
   COMPLETE = 3,
-  /** Ends the change before SWITCH, or after REVERSE: a new version of the policy has the old key rule again. */
+  /** Ends the change before SWITCH, or after REVERSE: a new policy version has the old key rule again. */
   CANCEL = 4,
   /** Stops copying and comparing rows. Writes still go to the rows under both key rules. */
   PAUSE = 5,
@@ -499,7 +499,7 @@ struct ChangeStatus {
   /** Who began the change: the subject of the caller's client certificate, or "anonymous". */
   6: required string author,
   7: required string reason,
-  /** The version of the policy that began the change. */
+  /** The policy version that began the change. */
   8: required i64 policy_version,
   /** When the change began, in milliseconds since 1970. */
   9: required i64 started_at,
@@ -940,24 +940,24 @@ service Admin {
   /** Reads and judges one slice of the rows of a path, and changes none of them. It can be called again with the same
    *  cursor. Fails with REFUSED while the path is being added. */
   Verified verify(1: string table, 2: VerifyOptions options) throws (1: KeywayError failure),
-  /** Reads the policy file again, and the current version if the catalog keeps the policy. If the new policy is
+  /** Reads the policy file again, and the current policy version if the catalog keeps the policy. If the new policy is
    *  refused, the gateway keeps the old one. */
   void reload() throws (1: KeywayError failure),
-  /** Makes a text with the settings tables and sequences the next version of the policy, if `expected_version` is
-   *  the current one (0: no policy was imported yet). Fails with REFUSED if another version is current, if the gateway has
+  /** Makes a text with the settings tables and sequences the next policy version, if `expected_version` is
+   *  the current one (0: no policy was imported yet). Fails with REFUSED if another policy version is current, if the gateway has
    *  its policy from a file, or if rows would not be found or would be misread; nothing has changed then. If the outcome
    *  is unknown, policyHistory shows whether the text was applied. Opens no file that the text names. */
   AppliedPolicy policyApply(1: string text, 2: i64 expected_version, 3: ApplyOptions options) throws (1: KeywayError failure),
-  /** Returns at most `limit` (1 to 1,000; absent: 100) versions with a number less than `before` (absent or 0: all),
+  /** Returns at most `limit` (1 to 1,000; absent: 100) policy versions with a number less than `before` (absent or 0: all),
    *  the newest one first, without their texts. */
   list<PolicyVersion> policyHistory(1: i64 before, 2: i32 limit) throws (1: KeywayError failure),
-  /** Returns one version with its text, as it was applied; 0 or absent: the current one. */
+  /** Returns one policy version with its text, as it was applied; 0 or absent: the current one. */
   PolicyVersion policyVersion(1: i64 version) throws (1: KeywayError failure),
   /** The same, but the text names the layouts and store tables that the paths have at present, even after changes of key
    *  rules, and the orders of writes: it is also right in a policy file, and with another catalog. A comment at its
    *  beginning names the tables with a change under way. Fails with INVALID if this cannot be written into the text. */
   PolicyVersion policyInEffect(1: i64 version) throws (1: KeywayError failure),
-  /** Returns a part of the catalog (facts of the tables, versions of the policy, records of changes, time zones) and of the
+  /** Returns a part of the catalog (facts of the tables, policy versions, records of changes, time zones) and of the
    *  counters of sequences, for a backup. The cells of the row `=facts` are in the first page. An absent or empty cursor
    *  requests that page. */
   CatalogPage exportCatalog(1: binary cursor) throws (1: KeywayError failure),

@@ -34,10 +34,9 @@ static const struct command_kind {
      "writes go only to the new rows; this cannot be undone",
      "accepted: the gateways go on until writes go only to the new rows; this cannot be undone after version "
      "6"},
-    {"cancel", KW_CHANGE_CANCEL,
-     "Ends the change and returns to the old key rule, as a new version of the policy.",
-     "the old key rule applies again, in a new version of the policy",
-     "accepted: the gateways go back until the old key rule applies again, in a new version of the policy"},
+    {"cancel", KW_CHANGE_CANCEL, "Ends the change and returns to the old key rule, as a new policy version.",
+     "the old key rule applies again, in a new policy version",
+     "accepted: the gateways go back until the old key rule applies again, in a new policy version"},
     {"pause", KW_CHANGE_PAUSE,
      "Stops copying and comparing rows. Writes still go to the old and the new rows.",
      "copying and comparing are paused; writes still go to the old and the new rows", NULL},
@@ -86,16 +85,15 @@ done_text(const struct command_kind *kind, const GPtrArray *before, const GPtrAr
     bool cancels = kind->action == KW_CHANGE_CANCEL;
 
     if (adds_path(before) && changes->len == 0)
-        return cancels ? "a new version of the policy does not have the path" : "queries can use the path";
+        return cancels ? "a new policy version does not have the path" : "queries can use the path";
     if (adds_path(before) && sets_goal(kind, changes))
-        return cancels
-                   ? "accepted: the gateways undo the change; then a new version of the policy does not have "
-                     "the path"
-                   : "accepted: the gateways go on to version filled-stamped, in which queries can use "
-                     "the path";
+        return cancels ? "accepted: the gateways undo the change; then a new policy version does not have "
+                         "the path"
+                       : "accepted: the gateways go on to version filled-stamped, in which queries can use "
+                         "the path";
     if (sets_atomics(before) && cancels)
         return changes->len == 0
-                   ? "increments and conditional writes stay forbidden, in a new version of the policy"
+                   ? "increments and conditional writes stay forbidden, in a new policy version"
                    : "accepted: the change ends when all gateways serve version held; increments and "
                      "conditional writes stay forbidden";
     if (sets_goal(kind, changes))

@@ -164,8 +164,8 @@ kw_command_policy_diff(kw_cli *cli, int argc, char **argv)
 
     if (!kw_cli_parse(cli, "policy diff", "OLD NEW",
                       "Compares two policy files: key rules, fingerprints, queries whose ranges change,\nand "
-                      "the share of keys that changes. Files need no running gateway. A number is a version "
-                      "that\nthe catalog keeps; write ./7 for a file with such a name.",
+                      "the share of keys that changes. Files need no running gateway. A number is a policy "
+                      "version that\nthe catalog keeps; write ./7 for a file with such a name.",
                       entries, NULL, 2, 2, &argc, &argv, &code))
         return code;
     return compare(cli, &words, argv[1], argv[2]);

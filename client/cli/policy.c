@@ -34,7 +34,7 @@ output_policy(const kw_cli *cli, const kw_policy_info *policy)
     kw_output *output;
 
     if (cli->format == KW_OUTPUT_TABLE && stored)
-        printf("# Version %" G_GINT64_FORMAT ", kept in the catalog.\n", policy->version);
+        printf("# Policy version %" G_GINT64_FORMAT ", kept in the catalog.\n", policy->version);
     if (cli->format == KW_OUTPUT_TABLE)
         return print_text(policy->text);
     output = kw_output_new(cli->format, cli->raw, columns, G_N_ELEMENTS(columns) - (stored ? 0 : 2));
@@ -87,10 +87,12 @@ kw_policy_version_parse(const char *text, gint64 *ret_version)
     return true;
 }
 
+#define VERSION_LINE_START "# Policy version "
+
 const char *
 kw_policy_version_skip(const char *text, gint64 *ret_version)
 {
-    const char *digits = g_str_has_prefix(text, "# Version ") ? text + strlen("# Version ") : "";
+    const char *digits = g_str_has_prefix(text, VERSION_LINE_START) ? text + strlen(VERSION_LINE_START) : "";
     g_autofree char *number = g_strndup(digits, strspn(digits, "0123456789"));
     g_autofree char *line = NULL;
     gint64 version;
@@ -131,16 +133,17 @@ run_history(kw_cli *cli, int argc, char **argv)
     gint64 before = 0;
     int limit = HISTORY_DEFAULT, code;
     const GOptionEntry entries[] = {
-        {"before", 0, 0, G_OPTION_ARG_INT64, &before, "Only versions before this one", "N"},
-        {"limit", 'n', 0, G_OPTION_ARG_INT, &limit, "Maximum number of versions, 1 to 1000 [20]", "COUNT"},
+        {"before", 0, 0, G_OPTION_ARG_INT64, &before, "Only policy versions before this one", "N"},
+        {"limit", 'n', 0, G_OPTION_ARG_INT, &limit, "Maximum number of policy versions, 1 to 1000 [20]",
+         "COUNT"},
         G_OPTION_ENTRY_NULL};
 
     if (!kw_cli_parse(cli, "policy history", "",
-                      "Lists the versions of a policy that the catalog keeps, the newest one first.", entries,
+                      "Lists the policy versions that the catalog keeps, the newest one first.", entries,
                       NULL, 0, 0, &argc, &argv, &code))
         return code;
     if (limit < 1 || limit > HISTORY_MAX || before < 0)
-        return kw_cli_usage("--limit must be 1 to %d, and --before a version", HISTORY_MAX);
+        return kw_cli_usage("--limit must be 1 to %d, and --before a policy version", HISTORY_MAX);
     if (kw_cli_connect(cli, &code) == NULL)
         return code;
     versions = kw_client_policy_history(cli->client, before, limit, &error);
@@ -186,13 +189,13 @@ run_show(kw_cli *cli, int argc, char **argv)
         G_OPTION_ENTRY_NULL};
 
     if (!kw_cli_parse(
-            cli, "policy show", "[VERSION]",
-            "Prints the text of a version that the catalog keeps [the current one], with the layouts, "
+            cli, "policy show", "[POLICY_VERSION]",
+            "Prints the text of a policy version that the catalog keeps [the current one], with the layouts, "
             "store tables and orders of writes in effect.",
             entries, NULL, 0, 1, &argc, &argv, &code))
         return code;
     if (argc > 1 && !kw_policy_version_parse(argv[1], &number))
-        return kw_cli_usage("\"%s\" is not a version: write its number", argv[1]);
+        return kw_cli_usage("\"%s\" is not a policy version: write its number", argv[1]);
     if (kw_cli_connect(cli, &code) == NULL)
         return code;
     version = as_applied ? kw_client_policy_version(cli->client, number, &error)
@@ -248,10 +251,10 @@ kw_command_policy(kw_cli *cli, int argc, char **argv)
                       "Prints the policy that the gateway serves.\n\n"
                       "Commands (`keyway policy COMMAND --help`):\n"
                       "  import FILE   take tables and sequences from a policy file into the catalog\n"
-                      "  apply FILE    make a text with tables and sequences the next version\n"
-                      "  history       list the versions\n"
-                      "  show [N]      print a version\n"
-                      "  diff OLD NEW  compare two policy files or versions\n"
+                      "  apply FILE    make a text with tables and sequences the next policy version\n"
+                      "  history       list the policy versions\n"
+                      "  show [N]      print a policy version\n"
+                      "  diff OLD NEW  compare two policy files or policy versions\n"
                       "  check FILE... find problems in policy files",
                       entries, NULL, 0, 0, &argc, &argv, &code))
         return code;

@@ -105,12 +105,12 @@ print_summary(const kw_cli *cli, const kw_applied_policy *applied, bool dry_run)
     if (applied->refused)
         printf("refused: nothing was changed\n");
     else if (!applied->changed)
-        printf("version %" G_GINT64_FORMAT " is current and has this text\n", applied->version);
+        printf("policy version %" G_GINT64_FORMAT " is current and has this text\n", applied->version);
     else if (dry_run)
-        printf("dry run: nothing was changed; this would be version %" G_GINT64_FORMAT "\n",
+        printf("dry run: nothing was changed; this would be policy version %" G_GINT64_FORMAT "\n",
                applied->version);
     else
-        printf("version %" G_GINT64_FORMAT " is current\n", applied->version);
+        printf("policy version %" G_GINT64_FORMAT " is current\n", applied->version);
 }
 
 static bool
@@ -172,8 +172,8 @@ kw_command_policy_import(kw_cli *cli, int argc, char **argv)
         G_OPTION_ENTRY_NULL};
 
     if (kw_cli_parse(cli, "policy import", "FILE",
-                     "Takes tables and sequences from a policy file into the catalog, as the next version of "
-                     "the policy.\nThe gateway must have the setting policy: {source: store}.",
+                     "Takes tables and sequences from a policy file into the catalog, as the next policy "
+                     "version.\nThe gateway must have the setting policy: {source: store}.",
                      entries, NULL, 1, 1, &argc, &argv, &code))
         code = apply(cli, argv[1], &words, true, "policy import");
     g_free(words.reason);
@@ -189,17 +189,16 @@ kw_command_policy_apply(kw_cli *cli, int argc, char **argv)
         {"message", 'm', 0, G_OPTION_ARG_STRING, &words.reason, "Why, for the history", "REASON"},
         {"dry-run", 0, 0, G_OPTION_ARG_NONE, &words.dry_run, "Print the plan and change nothing", NULL},
         {"expect", 0, 0, G_OPTION_ARG_INT64, &words.expected,
-         "Fail unless this version is current [the one that policy show printed into the text, or the one "
-         "when the "
-         "command begins]",
-         "VERSION"},
+         "Fail unless this policy version is current [the one that policy show printed into the text, or "
+         "the one when the command begins]",
+         "POLICY_VERSION"},
         {"only-writer", 0, 0, G_OPTION_ARG_NONE, &words.only_writer,
          "State that only gateways write the store tables; HBase needs this to change a key rule", NULL},
         G_OPTION_ENTRY_NULL};
 
     if (kw_cli_parse(cli, "policy apply", "FILE",
-                     "Makes a text with tables and sequences the next version of the policy that the catalog "
-                     "keeps, and prints what changes.\nAll gateways of the store serve it within seconds.",
+                     "Makes a text with tables and sequences the next policy version in the catalog, "
+                     "and prints what changes.\nAll gateways of the store serve it within seconds.",
                      entries, NULL, 1, 1, &argc, &argv, &code))
         code = apply(cli, argv[1], &words, false, "policy apply");
     g_free(words.reason);

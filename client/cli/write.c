@@ -149,8 +149,7 @@ kw_command_put(kw_cli *cli, int argc, char **argv)
          "FIELD"},
         {"durability", 0, 0, G_OPTION_ARG_STRING, &words.durability, "default, skip, async, sync or fsync",
          "LEVEL"},
-        {"version", 0, 0, G_OPTION_ARG_INT64, &words.version,
-         "Version (timestamp) of the cells, ms since 1970", "MS"},
+        {"version", 0, 0, G_OPTION_ARG_INT64, &words.version, "Timestamp of the cells, ms since 1970", "MS"},
         G_OPTION_ENTRY_NULL};
 
     if (!kw_cli_parse(cli, "put", "TABLE FIELD=VALUE...", "Writes one record.", entries, NULL, 2, -1, &argc,
@@ -191,7 +190,7 @@ kw_command_remove(kw_cli *cli, int argc, char **argv)
     const GOptionEntry entries[] = {{"columns", 'c', 0, G_OPTION_ARG_STRING, &columns,
                                      "Remove only these fields and entries (MAP.NAME)", "FIELD,..."},
                                     {"version", 0, 0, G_OPTION_ARG_INT64, &version,
-                                     "Remove only cells with this version (timestamp) or an older one", "MS"},
+                                     "Remove only cells with this timestamp or an older one", "MS"},
                                     G_OPTION_ENTRY_NULL};
 
     if (!kw_cli_parse(cli, "remove", "TABLE KEYFIELD=VALUE...", "Removes the record with these key fields.",

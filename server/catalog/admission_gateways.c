@@ -418,7 +418,7 @@ check_follows(const kw_admission *admission, const char *table, const kw_registr
         ret_error, KW_REFUSED,
         "table %s: a change of the table cannot begin while the gateway %s serves it, because that "
         "gateway does not follow the catalog's policy (policy.source: file, or an earlier "
-        "version of Keyway); set policy.source: store there and start it again, or stop it",
+        "release of Keyway); set policy.source: store there and start it again, or stop it",
         table, other->id);
 }
 
@@ -455,7 +455,7 @@ check_other(kw_admission *admission, const accepted *all, const kw_registration 
     if (other->protocol != KW_CATALOG_PROTOCOL)
         return kw_error_set(
             ret_error, KW_REFUSED,
-            "the gateway %s has a version that cannot serve together with this one (catalog protocol "
+            "the gateway %s has a release that cannot serve together with this one (catalog protocol "
             "%" G_GINT64_FORMAT ", here %d); stop it first",
             other->id, other->protocol, KW_CATALOG_PROTOCOL);
     kw_error found;

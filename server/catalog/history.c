@@ -114,7 +114,8 @@ on_fetched(void *user, kw_rows *rows, const kw_error *error)
         add_row(self, &rows->rows[i]);
     kw_rows_free(rows);
     if (self->rows->len > ROWS_MAX) {
-        kw_error_set(&found, KW_LIMIT, "the catalog has more than %d rows of these versions", ROWS_MAX);
+        kw_error_set(&found, KW_LIMIT, "the catalog has more than %d rows of these policy versions",
+                     ROWS_MAX);
         finish(self, 0, &found);
     } else if (end) {
         choose(self);

@@ -100,8 +100,8 @@ check_empty(const kw_catalog_image *image, kw_error *ret_error)
 {
     if (image->version.number > 0)
         return kw_error_set(ret_error, KW_REFUSED,
-                            "the catalog is not empty: version %" G_GINT64_FORMAT
-                            " of a policy is current; an export can only be imported into an empty catalog",
+                            "the catalog is not empty: policy version %" G_GINT64_FORMAT
+                            " is current; an export can only be imported into an empty catalog",
                             image->version.number);
     if (image->tables_count > 0)
         return refuse_content("facts of table", image->tables[0]->table, ret_error);

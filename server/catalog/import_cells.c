@@ -42,9 +42,9 @@ check_version_name(const kw_saved_cell *cell, kw_import_step step, kw_error *ret
 {
     kw_version_name name;
     if (step != KW_IMPORT_END)
-        return refuse(cell, "the current version belongs to the end of the import", ret_error);
+        return refuse(cell, "the current policy version belongs to the end of the import", ret_error);
     return kw_version_parse(cell->value, &name, ret_error) ||
-           refuse(cell, "this is no name of a version", ret_error);
+           refuse(cell, "this is no name of a policy version", ret_error);
 }
 
 static bool

@@ -81,7 +81,7 @@ note_failure(kw_follower *self, const kw_error *error)
     else
         kw_error_prefix(&shown,
                         "policy version %" G_GINT64_FORMAT
-                        " is current, but this gateway still serves version %" G_GINT64_FORMAT,
+                        " is current, but this gateway still serves policy version %" G_GINT64_FORMAT,
                         self->seen, served);
     if (!is_failed(self)) {
         kw_metrics_add(KW_METRIC_policy_refusals, 1);

@@ -46,8 +46,8 @@ on_other_version(void *user, const kw_version *version, const kw_error *error)
     kw_error_set(
         &conflict, KW_REFUSED,
         "policy version %" G_GINT64_FORMAT " is current, not %" G_GINT64_FORMAT
-        ", on which this change is based; %s applied the current version at %s (\"%s\"). Nothing was "
-        "changed; compare the versions, and apply the change to version %" G_GINT64_FORMAT,
+        ", on which this change is based; %s applied the current policy version at %s (\"%s\"). Nothing was "
+        "changed; compare the policy versions, and apply the change to policy version %" G_GINT64_FORMAT,
         version->name.number, self->command.expected, kw_show(kw_bytes_of_text(version->author)).text, when,
         kw_show(kw_bytes_of_text(version->reason)).text, version->name.number);
     kw_policy_request_finish(self, &conflict);
@@ -64,7 +64,7 @@ refuse_version(kw_policy_request *self, const kw_version_name *current)
         return;
     }
     kw_error_set(&none, KW_REFUSED,
-                 "the catalog has no policy yet, so version %" G_GINT64_FORMAT
+                 "the catalog has no policy yet, so policy version %" G_GINT64_FORMAT
                  " is not current; run `keyway policy import FILE`",
                  self->command.expected);
     kw_policy_request_finish(self, &none);

@@ -209,7 +209,7 @@ table order_events: writes go only to the new rows; this cannot be undone
 """)
         with self.gateway(change(), []) as gateway:
             self.assertEqual(self.run_ok(gateway, "change", "cancel", TABLE), """\
-table order_events: the old key rule applies again, in a new version of the policy
+table order_events: the old key rule applies again, in a new policy version
   The new rows stay in store table order_events_L2. To delete them:
     keyway forget order_events --path primary --drop-rows --yes
 """)

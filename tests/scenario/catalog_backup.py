@@ -214,7 +214,7 @@ class Backup(ComingBackCase):
                            ("listen: 1\n", "this is no export of a catalog")):
             self.write(text)
             self.assertIn(part, self.load(gateway, code=3)[1])
-        self.refuse(gateway, Code.REFUSED, "the catalog is not empty: version 1 of a policy is current", step=ImportStep.START)
+        self.refuse(gateway, Code.REFUSED, "the catalog is not empty: policy version 1 is current", step=ImportStep.START)
         self.refuse(gateway, Code.INVALID, "export_id must have 64 hexadecimal digits", step=ImportStep.START, export_id="x")
         self.refuse(gateway, Code.INVALID, "part.step is not known", step=77)
         cell = SavedCell(row=b"=facts", column=b"table/t", value=b"{")

@@ -64,7 +64,7 @@ class Orders(ChangeCase):
         show()
         apply(self.gateway, policy(HASHED).replace("note: string", "note: string, most: string"), 3)
         self.assertIn("version 5 is current\n", keyway(self.gateway, "policy", "apply", file, "--expect", "4")[0])
-        self.assertNotIn("# Version", call(self.gateway, "policyVersion", 5).text)
+        self.assertNotIn("# Policy version", call(self.gateway, "policyVersion", 5).text)
 
     def test_limit_and_share(self):
         """The status says that the copy waits for its limit, and for how long; removing the limit lets it go on at once. The

@@ -122,7 +122,7 @@ class ComingBackCase(unittest.TestCase):
     def show(self, gateway, *words):
         """The text, without the line that names its version."""
         first, _, text = keyway(gateway, "policy", "show", *words)[0].partition("\n")
-        return text if first.startswith("# Version ") else f"{first}\n{text}"
+        return text if first.startswith("# Policy version ") else f"{first}\n{text}"
 
 
 class ComingBack(ComingBackCase):

@@ -192,7 +192,7 @@ class Versions(unittest.TestCase):
     def test_conflict(self):
         a, b = self.pair()
         self.apply(a, self.with_field("one"), 1, reason="add one")
-        self.refuse(b, self.with_field("two"), 1, "policy version 2 is current, not 1, on which this change is based; anonymous applied the current version at 20",
+        self.refuse(b, self.with_field("two"), 1, "policy version 2 is current, not 1, on which this change is based; anonymous applied the current policy version at 20",
                     '("add one")', "Nothing was changed")
         self.refuse(b, self.with_field("two"), 3, "policy version 2 is current, not 3")
         self.wait_for_version(2, b)
@@ -290,7 +290,7 @@ class Versions(unittest.TestCase):
         zone = ("      n: int\n", "      n: int\n      seq: {type: int, generate: {kind: sequence, per: day, of: ts, zone: Europe/Berlin}}\n")
         self.apply(a, self.tables(zone), 1)
         warnings = wait_until(lambda: b.ready()["warnings"], "a warning")
-        self.assertIn("policy version 2 is current, but this gateway still serves version 1", warnings[0])
+        self.assertIn("policy version 2 is current, but this gateway still serves policy version 1", warnings[0])
         self.assertIn("Europe/Berlin", warnings[0])
         b.wait_for_log("a new policy version cannot be served, the old one stays in service")
         self.assertEqual(b.metric("keyway_policy_version"), 1)
@@ -328,7 +328,7 @@ class Versions(unittest.TestCase):
         for name, text in (("two.yaml", self.with_field("note")), ("bad.yaml", self.tables(("n: int", "n: what")))):
             with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
                 file.write(text)
-        self.assertIn("dry run: nothing was changed; this would be version 2", keyway("apply", "two.yaml", "--dry-run"))
+        self.assertIn("dry run: nothing was changed; this would be policy version 2", keyway("apply", "two.yaml", "--dry-run"))
         self.assertIn("version 2 is current", keyway("apply", "two.yaml", "-m", "by hand"))
         self.assertIn("version 2 is current and has this text", keyway("apply", "two.yaml"))
         self.assertIn("policy version 2 is current, not 1", keyway("apply", "two.yaml", "--expect", "1", status=1))
@@ -337,11 +337,11 @@ class Versions(unittest.TestCase):
         self.assertIn("by hand", keyway("history", gateway=b))
         self.assertIn('"reason": "by hand"', keyway("history", "-o", "json", "--limit", "1"))
         self.assertEqual(keyway("show", "1"), self.tables())
-        self.assertEqual(keyway("show"), "# Version 2 of the policy; keyway policy apply expects that it is current.\n" + self.with_field("note"))
+        self.assertEqual(keyway("show"), "# Policy version 2; keyway policy apply expects that it is current.\n" + self.with_field("note"))
         self.assertIn("field note is new", keyway("diff", "1", "2"))
         self.assertIn("field note is removed", keyway("diff", "two.yaml", "1"))
         self.assertIn("there is no policy version 7", keyway("show", "7", status=4))
-        self.assertIn("is not a version", keyway("show", "x", status=2))
+        self.assertIn("is not a policy version", keyway("show", "x", status=2))
         with open(os.path.join(folder, "whole.yaml"), "w", encoding="utf-8") as file:
             file.write("log: {level: info}\n" + self.tables())
         self.assertIn("version 3 is current", keyway("import", "whole.yaml", "-m", "again"))

@@ -156,7 +156,7 @@ check_format(const char *path, kw_error *ret_error)
             return true;
         g_strdelimit(text, "\n", '\0');
         return kw_error_set(ret_error, KW_CORRUPT,
-                            "folder %s: its file named format contains \"%.60s\"; this version of keywayd "
+                            "folder %s: its file named format contains \"%.60s\"; this release of keywayd "
                             "reads \"%.*s\"",
                             path, text, (int)strlen(FORMAT_LINE) - 1, FORMAT_LINE);
     }

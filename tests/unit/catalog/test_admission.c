@@ -400,7 +400,7 @@ test_other_protocol(void)
     g_assert_cmpint(gateway_check(b, policy), ==, KW_REFUSED);
     gateway_assert_text(
         b,
-        "the gateway a has a version that cannot serve together with this one (catalog protocol 2, here 1)");
+        "the gateway a has a release that cannot serve together with this one (catalog protocol 2, here 1)");
     gateway_stop(a);
     gateway_stop(b);
     town_free(in);
@@ -416,7 +416,7 @@ test_damaged_registration(void)
     g_assert_cmpint(gateway_admit(a, policy), ==, KW_OK);
     town_set_registration(in, "says", "{\"serving\":[]}");
     g_assert_cmpint(gateway_check(b, policy), ==, KW_REFUSED);
-    gateway_assert_text(b, "the gateway a has a version that cannot serve together with this one");
+    gateway_assert_text(b, "the gateway a has a release that cannot serve together with this one");
     town_pass_ms(60000);
     g_assert_cmpint(gateway_admit(b, other), ==, KW_OK);
     g_assert_cmpuint(town_registrations(in), ==, 1);
