@@ -77,7 +77,7 @@ def clocks_off(place, random, end):
     """A gateway's clock is wrong, from a restart to another one."""
     number = random.randrange(len(place.gateways))
     place.kill_gateway(number, signal.SIGTERM)
-    place.start_gateway(number, places.faketime(random.choice(WRONG_CLOCKS)))
+    place.start_gateway(number, places.wrong_clock(random.choice(WRONG_CLOCKS)))
     end.wait()
     place.kill_gateway(number, signal.SIGTERM)
     place.start_gateway(number)

@@ -168,7 +168,7 @@ def clock_back(options):
         for number in range(10):
             good(data.put("plain", record(id=f"back-{number}", a="1"), PATIENT))
         place.gateways[0].stop()
-        place.start_gateway(0, places.faketime("-1h"))
+        place.start_gateway(0, places.wrong_clock("-1h"))
         data = place.gateways[0].data()
         for number in range(10):
             good(data.put("plain", record(id=f"back-{number}", a="2"), PATIENT))

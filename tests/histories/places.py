@@ -6,7 +6,6 @@ A fault is a function of a place and a random source. It causes trouble for a wh
 import contextlib
 import os
 import pathlib
-import platform
 import shutil
 import signal
 import subprocess
@@ -417,20 +416,16 @@ def stop_gateway(place, random, end):
         process.send_signal(signal.SIGCONT)
 
 
-def faketime(offset):
+def wrong_clock(offset):
     """The environment of a process whose clock is wrong by this offset, or by the content of the file with this path."""
-    library = f"/usr/lib/{platform.machine()}-linux-gnu/faketime/libfaketime.so.1"
-    assert pathlib.Path(library).exists(), "libfaketime is not installed (scripts/setup --tests)"
-    source = "FAKETIME_TIMESTAMP_FILE" if os.path.isabs(offset) else "FAKETIME"
-    return {"LD_PRELOAD": library, source: offset, "FAKETIME_DONT_FAKE_MONOTONIC": "1", "FAKETIME_NO_CACHE": "1",
-            "DONT_FAKE_MONOTONIC": "1"}
+    return {"LD_PRELOAD": os.environ["KW_CLOCK_LIBRARY"], "KW_CLOCK_FILE" if os.path.isabs(offset) else "KW_CLOCK_OFFSET": offset}
 
 
 def clock_back(place, random, end):
     """Stops a gateway, sets its clock back an hour and starts it; then restarts it with the right time."""
     pause(random, 0.05, 0.2)
     place.kill_gateway(0, signal.SIGTERM)
-    place.start_gateway(0, faketime("-1h"))
+    place.start_gateway(0, wrong_clock("-1h"))
     pause(random, 0.2, 0.3)
     place.kill_gateway(0, random.choice([signal.SIGTERM, signal.SIGKILL]))
     place.start_gateway(0)
@@ -441,7 +436,7 @@ def clocks_off(place, random, end):
     """The last gateway's clock is wrong."""
     number = len(place.gateways) - 1
     place.kill_gateway(number)
-    place.start_gateway(number, faketime(random.choice(["+2s", "-2s", "+0.001s", "-0.001s", "+1h"])))
+    place.start_gateway(number, wrong_clock(random.choice(["+2s", "-2s", "+0.001s", "-0.001s", "+1h"])))
     end.wait()
     place.kill_gateway(number)
     place.start_gateway(number)
@@ -454,7 +449,7 @@ def clocks_jump(place, random, end):
     with tempfile.TemporaryDirectory(prefix="keyway-clock-") as folder:
         clock = pathlib.Path(folder, "clock")
         clock.write_text("+0s", encoding="ascii")
-        place.start_gateway(number, faketime(str(clock)))
+        place.start_gateway(number, wrong_clock(str(clock)))
         while not end.is_set():
             pause(random, 0.02, 0.2)
             clock.with_suffix(".new").write_text(random.choice(["+2s", "-2s", "+0s", "+0.02s", "-0.005s"]), encoding="ascii")

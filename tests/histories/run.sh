@@ -9,7 +9,8 @@ set -uo pipefail
 build=$(realpath "$1") seed=${2:-$RANDOM} keep=$(realpath -m "${3:-histories-kept}")
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 export KEYWAYD=$build/server/gateway/keywayd KW_HBASE_SIM=$build/tests/histories/hbase_sim
-export KW_RECORD_HISTORY=$build/tests/histories/record_history KW_DISK_LIBRARY=$build/tests/hostile/libkw_test_disk.so PYTHONDONTWRITEBYTECODE=1
+export KW_RECORD_HISTORY=$build/tests/histories/record_history KW_DISK_LIBRARY=$build/tests/hostile/libkw_test_disk.so
+export KW_CLOCK_LIBRARY=$build/tests/histories/libkw_test_clock.so PYTHONDONTWRITEBYTECODE=1
 export PYTHONPATH=$here:$here/../support:$build/python/gen
 changes=change,change_delay,change_slow,change_held,change_held_long,change_blind,change_late,change_cut,change_repeat,change_stop,change_stop_long,change_kill
 changes+=,change_restart,change_kill_thrift,change_stop_thrift,change_compactions,change_clock_moves,change_clocks_off,change_mixed
