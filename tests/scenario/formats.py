@@ -172,7 +172,7 @@ class Formats(unittest.TestCase):
     def test_newer_folder(self):
         self.open()
         (pathlib.Path(self.folder) / "data" / "format").write_text("keyway embedded store, format 2\n", encoding="ascii")
-        self.refuse_start('contains \\"keyway embedded store, format 2\\"; this version of keywayd reads')
+        self.refuse_start('contains \\"keyway embedded store, format 2\\"; this release of keywayd reads')
 
     def test_newer_export(self):
         text = (FORMATS / "catalog.txt").read_text(encoding="ascii")
