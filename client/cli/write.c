@@ -20,6 +20,18 @@ durability_of(const char *text, bool *ret_ok)
     return KW_DURABILITY_DEFAULT;
 }
 
+/* The option --timestamp. The library takes 0 for a timestamp that is not given. */
+#define TIMESTAMP_NOT_GIVEN G_MININT64
+
+static bool
+check_timestamp(gint64 timestamp)
+{
+    if (timestamp == TIMESTAMP_NOT_GIVEN || timestamp > 0)
+        return true;
+    kw_cli_usage("--timestamp %" G_GINT64_FORMAT ": must be at least 1", timestamp);
+    return false;
+}
+
 /* --- put -------------------------------------------------------------------------------------- */
 
 typedef struct put_words {
@@ -27,7 +39,7 @@ typedef struct put_words {
     char *if_absent;
     char *if_present;
     char *durability;
-    gint64 version;
+    gint64 timestamp; /* of the cells; or TIMESTAMP_NOT_GIVEN */
 } put_words;
 
 static void
@@ -120,7 +132,7 @@ put(kw_cli *cli, const kw_table_info *table, const put_words *words, char *const
     GError *error = NULL;
     bool durability_known;
 
-    options.timestamp = words->version;
+    options.timestamp = MAX(words->timestamp, 0);
     options.durability = durability_of(words->durability, &durability_known);
     if (!durability_known)
         return kw_cli_usage("--durability %s: use default, skip, async, sync or fsync", words->durability);
@@ -137,7 +149,7 @@ put(kw_cli *cli, const kw_table_info *table, const put_words *words, char *const
 int
 kw_command_put(kw_cli *cli, int argc, char **argv)
 {
-    g_auto(put_words) words = {0};
+    g_auto(put_words) words = {.timestamp = TIMESTAMP_NOT_GIVEN};
     g_autoptr(kw_table_info) table = NULL;
     int code;
     const GOptionEntry entries[] = {
@@ -149,7 +161,8 @@ kw_command_put(kw_cli *cli, int argc, char **argv)
          "FIELD"},
         {"durability", 0, 0, G_OPTION_ARG_STRING, &words.durability, "default, skip, async, sync or fsync",
          "LEVEL"},
-        {"version", 0, 0, G_OPTION_ARG_INT64, &words.version, "Timestamp of the cells, ms since 1970", "MS"},
+        {"timestamp", 0, 0, G_OPTION_ARG_INT64, &words.timestamp, "Timestamp of the cells, ms since 1970",
+         "MS"},
         G_OPTION_ENTRY_NULL};
 
     if (!kw_cli_parse(cli, "put", "TABLE FIELD=VALUE...", "Writes one record.", entries, NULL, 2, -1, &argc,
@@ -157,6 +170,8 @@ kw_command_put(kw_cli *cli, int argc, char **argv)
         return code;
     if ((words.condition != NULL) + (words.if_absent != NULL) + (words.if_present != NULL) > 1)
         return kw_cli_usage("--if, --if-absent and --if-present cannot be combined");
+    if (!check_timestamp(words.timestamp))
+        return KW_EXIT_USAGE;
     table = kw_cli_describe(cli, argv[1], &code);
     return table == NULL ? code : put(cli, table, &words, argv + 2, argc - 2);
 }
@@ -164,7 +179,7 @@ kw_command_put(kw_cli *cli, int argc, char **argv)
 /* --- remove ----------------------------------------------------------------------------------- */
 
 static int
-remove_record(kw_cli *cli, const kw_table_info *table, const char *columns, gint64 version,
+remove_record(kw_cli *cli, const kw_table_info *table, const char *columns, gint64 timestamp,
               char *const *fields, int count)
 {
     g_autoptr(kw_record) key = kw_record_new();
@@ -172,7 +187,7 @@ remove_record(kw_cli *cli, const kw_table_info *table, const char *columns, gint
     kw_call_options options = kw_cli_call_options(cli);
     GError *error = NULL;
 
-    options.timestamp = MAX(version, 0);
+    options.timestamp = MAX(timestamp, 0);
     names = kw_columns_split(table, columns, &error);
     if (names == NULL || !kw_record_parse(table, fields, count, key, &error) ||
         !kw_client_remove(cli->client, table->name, key, (const char *const *)names, &options, &error))
@@ -185,21 +200,21 @@ kw_command_remove(kw_cli *cli, int argc, char **argv)
 {
     g_autofree char *columns = NULL;
     g_autoptr(kw_table_info) table = NULL;
-    gint64 version = G_MININT64; /* not given */
+    gint64 timestamp = TIMESTAMP_NOT_GIVEN;
     int code;
     const GOptionEntry entries[] = {{"columns", 'c', 0, G_OPTION_ARG_STRING, &columns,
                                      "Remove only these fields and entries (MAP.NAME)", "FIELD,..."},
-                                    {"version", 0, 0, G_OPTION_ARG_INT64, &version,
+                                    {"timestamp", 0, 0, G_OPTION_ARG_INT64, &timestamp,
                                      "Remove only cells with this timestamp or an older one", "MS"},
                                     G_OPTION_ENTRY_NULL};
 
     if (!kw_cli_parse(cli, "remove", "TABLE KEYFIELD=VALUE...", "Removes the record with these key fields.",
                       entries, NULL, 2, -1, &argc, &argv, &code))
         return code;
-    if (version != G_MININT64 && version < 1)
-        return kw_cli_usage("--version %" G_GINT64_FORMAT ": must be at least 1", version);
+    if (!check_timestamp(timestamp))
+        return KW_EXIT_USAGE;
     table = kw_cli_describe(cli, argv[1], &code);
-    return table == NULL ? code : remove_record(cli, table, columns, version, argv + 2, argc - 2);
+    return table == NULL ? code : remove_record(cli, table, columns, timestamp, argv + 2, argc - 2);
 }
 
 /* --- increment -------------------------------------------------------------------------------- */

@@ -338,7 +338,7 @@ kw_refuse_removal(kw_bytes table, kw_bytes row, int64_t newest_ms, int64_t left_
         ret_error, KW_REFUSED,
         "table %s, row %s: its timestamp %lld is %lld ms ahead of the store's clock, and later "
         "writes would be hidden; try again after this time, or remove it with a later timestamp of your own "
-        "(keyway remove --version)",
+        "(keyway remove --timestamp)",
         kw_show(table).text, kw_show(row).text, (long long)newest_ms, (long long)left_ms);
     ret_error->retry_after_ms = (uint32_t)MIN(left_ms, 60000);
     return false;

@@ -133,14 +133,18 @@ class Spellings(Case):
         with HostileGateway([b""]) as gateway:
             self.assertIn("keyway --tls", self.run_bad(7, gateway, "tables"))
 
-    def test_remove_up_to_a_version(self):
+    def test_timestamps_of_writes(self):
         asked = []
-        self.gateway.handler.remove = lambda table, key, columns, options: asked.append(options.timestamp) or t.Written(t.Outcome.OK)
-        self.run_ok(self.gateway, "remove", "order_events", "order_id=A", "ts=1", "--version", "5000")
-        self.run_ok(self.gateway, "remove", "order_events", "order_id=A", "ts=1")
-        self.assertEqual(asked, [5000, None])
-        for version in ("0", "-1"):
-            self.assertIn("--version", self.run_bad(2, self.gateway, "remove", "order_events", "order_id=A", "ts=1", "--version", version))
+        note = lambda options: asked.append(options.timestamp) or t.Written(t.Outcome.OK)
+        self.gateway.handler.remove = lambda table, key, columns, options: note(options)
+        self.gateway.handler.put = lambda table, record, options: note(options)
+        for command in ("put", "remove"):
+            self.run_ok(self.gateway, command, "order_events", "order_id=A", "ts=1", "--timestamp", "5000")
+            self.run_ok(self.gateway, command, "order_events", "order_id=A", "ts=1")
+            for timestamp in ("0", "-1"):
+                self.assertIn(f"--timestamp {timestamp}: must be at least 1",
+                              self.run_bad(2, self.gateway, command, "order_events", "order_id=A", "ts=1", "--timestamp", timestamp))
+        self.assertEqual(asked, [5000, None, 5000, None])
 
     # --- files ------------------------------------------------------------------------------------
 

@@ -86,7 +86,7 @@ class Real(unittest.TestCase):
     def test_versions(self):
         for stamp, fields in ((10, ["item=one", "price=1"]), (20, ["price=2"]), (30, ["item=three"]), (40, ["item=four", "notes.x=y"]),
                               (50, ["item=five"])):
-            self.keyway("put", "carts", "id=a", *fields, "--version", str(stamp))
+            self.keyway("put", "carts", "id=a", *fields, "--timestamp", str(stamp))
         five, four = {"item": "five"}, {"item": "four", "notes": {"x": "y"}}
         self.assertEqual(self.versions("carts", 1), ([50], [five]))
         self.assertEqual(self.versions("carts", 2), ([50, 40], [five, four]))
@@ -111,7 +111,7 @@ class Real(unittest.TestCase):
     def test_record_in_several_buckets(self):
         """Each put can write another row of the record."""
         for number in range(12):
-            self.keyway("put", "chosen", "id=a", f"item={number}", "--version", str(100 + number))
+            self.keyway("put", "chosen", "id=a", f"item={number}", "--timestamp", str(100 + number))
         stamps, rows = self.versions("chosen", 1000)
         self.assertEqual((stamps[0], rows[0]), (111, {"item": "11"}))
         self.assertEqual([str(stamp - 100) for stamp in stamps], [row["item"] for row in rows])

@@ -117,7 +117,7 @@ class Story:
         try:
             data.remove(self.table, named, names, None)
         except KeywayError as error:
-            assert error.code == Code.REFUSED and "keyway remove --version" in error.message, error
+            assert error.code == Code.REFUSED and "keyway remove --timestamp" in error.message, error
             return
         raise AssertionError(f"a removal of {named} {names} would have left a field")
 

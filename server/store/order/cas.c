@@ -278,7 +278,7 @@ refuse_ahead(kw_cas_round *round, int64_t newest_ms, int64_t left_ms)
     kw_error_set(&error, KW_REFUSED,
                  "table %s, row %s: its newest timestamp, %lld, is %lld ms ahead of the store's clock; try "
                  "again after this time, or remove the record with this timestamp or a later one (keyway "
-                 "remove --version)",
+                 "remove --timestamp)",
                  kw_show(round->put.table).text, kw_show(round->put.row).text, (long long)newest_ms,
                  (long long)left_ms);
     error.retry_after_ms = (uint32_t)MIN(left_ms, 60000);

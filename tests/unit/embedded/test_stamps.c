@@ -189,7 +189,7 @@ refuse_removal(embedded_fixture *fixture, const char *row, const kw_column *colu
     g_assert_cmpuint(result.error.retry_after_ms, >=, 4990);
     g_assert_cmpuint(result.error.retry_after_ms, <=, 5000);
     g_assert_nonnull(strstr(result.error.text, "1700000005000 is "));
-    g_assert_nonnull(strstr(result.error.text, "keyway remove --version"));
+    g_assert_nonnull(strstr(result.error.text, "keyway remove --timestamp"));
 }
 
 /* A removal that left a cell would be acknowledged although the record stays. */
