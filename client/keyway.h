@@ -704,7 +704,7 @@ typedef struct kw_change_status {
     char *next_commands; /* possible now, such as "switch, cancel"; can be "" */
     char *author;
     char *reason;
-    gint64 policy_version; /* the version of the policy that began the change */
+    gint64 policy_version; /* the policy version that began the change */
     gint64 started_at;
     gint64 version_at; /* when `version` was set */
     gint32 old_layout, layout;

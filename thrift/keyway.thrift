@@ -58,7 +58,8 @@ exception KeywayError {
   1: required Code code,
   /** Names the table and the field, if any. */
   2: required string message,
-  /** For BUSY and UNAVAILABLE: how long to wait before a retry. */
+  /** How long to wait before a retry. Absent if the gateway does not know. An error with REFUSED has it only if a retry
+   *  can succeed after this time. */
   3: optional i32 retry_after_ms,
   /** The write may have been applied: read before you write again. */
   4: optional bool maybe_applied,
@@ -156,7 +157,8 @@ enum Order {
   DESCENDING = 2
 }
 
-/** from <= field < to by default. Each end is optional, and can include or exclude its value. */
+/** from <= field < to by default. Each end is optional, and can include or exclude its value. The strings that begin
+ *  with "ab" are in the range from "ab" to "ac". */
 struct Range {
   1: required string field,
   2: optional Value from_value,
@@ -981,6 +983,8 @@ service Admin {
    *  The name has 1 to 100 letters, digits, '.', '_' and '-', and does not begin with a '.'. Fails with REFUSED if there
    *  is a backup with this name, if the setting is missing, or on another store. A call that fails leaves nothing. */
   MadeBackup backup(1: string name) throws (1: KeywayError failure),
-  /** Returns the metrics of /metrics, by name. */
+  /** Returns the metrics of /metrics that have no labels, by name without "keyway_" and "_total". For each METHOD that
+   *  was called, it also returns METHOD.calls, METHOD.failed, METHOD.p50_us and METHOD.p99_us; and METHOD.records and
+   *  METHOD.records_failed, if its calls have several records. */
   map<string, double> stats() throws (1: KeywayError failure)
 }

@@ -168,12 +168,14 @@ compare_texts(gconstpointer a, gconstpointer b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The same names as on /metrics begin with keyway_. */
+/* On /metrics, the same names begin with keyway_, and those of counters end in _total. */
 static bool
 starts_with(const char *name, const char *prefix)
 {
-    return prefix == NULL || g_str_has_prefix(name, prefix) ||
-           (g_str_has_prefix(prefix, "keyway_") && g_str_has_prefix(name, prefix + strlen("keyway_")));
+    g_autofree char *counter = g_strconcat(name, "_total", NULL);
+
+    return prefix == NULL || g_str_has_prefix(counter, prefix) ||
+           (g_str_has_prefix(prefix, "keyway_") && g_str_has_prefix(counter, prefix + strlen("keyway_")));
 }
 
 /* Returns the exit status. */

@@ -249,7 +249,7 @@ class Handler:
             raise t.KeywayError(t.Code.REFUSED, "the fingerprint differs", maybe_applied=False)
 
     def stats(self):
-        return {"keyway_calls_total": 12.0, "keyway_uptime_seconds": 0.5}
+        return {"store_calls": 12.0, "uptime_seconds": 0.5, "put.calls": 3.0}
 
 
 class Server:

@@ -425,7 +425,10 @@ class Administration(Case):
             self.assertEqual([f["field"] for f in fields][:2], ["order_id", "ts"])
             self.assertEqual(self.run_ok(gateway, "policy"), "tables: {}\n")
             self.assertIn("abcd", self.run_ok(gateway, "policy", "--layouts"))
-            self.assertEqual(self.run_ok(gateway, "stats", "keyway_up", "-o", "csv"), "name,value\nkeyway_uptime_seconds,0.5\n")
+            self.assertEqual(self.run_ok(gateway, "stats", "keyway_up", "-o", "csv"), "name,value\nuptime_seconds,0.5\n")
+            for prefix in ("store_c", "store_calls_total", "keyway_store_calls_total"):
+                self.assertEqual(self.run_ok(gateway, "stats", prefix, "-o", "csv"), "name,value\nstore_calls,12\n")
+            self.assertEqual(self.run_ok(gateway, "stats", "put.", "-o", "csv"), "name,value\nput.calls,3\n")
             self.run_ok(gateway, "reload")
             self.assertIn("the fingerprint differs", self.run_bad(1, gateway, "reload"))
 

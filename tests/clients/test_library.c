@@ -245,7 +245,7 @@ test_administration(void)
     g_assert_cmpstr(kw_table_info_field(table, "ts")->unit, ==, "ms");
     g_assert_null(kw_table_info_field(table, "tss"));
     g_assert_cmpint(policy->loaded_at, ==, G_GINT64_CONSTANT(1795255200000));
-    g_assert_cmpfloat(*(double *)g_hash_table_lookup(stats, "keyway_calls_total"), ==, 12);
+    g_assert_cmpfloat(*(double *)g_hash_table_lookup(stats, "store_calls"), ==, 12);
     g_assert_cmpint(((kw_problem *)problems->pdata[0])->column, ==, 7);
     g_assert_true(((kw_created_table *)created->pdata[0])->created);
     g_assert_cmpuint(g_bytes_get_size(((kw_explained_key *)keys->keys->pdata[0])->row_key), ==, 2);

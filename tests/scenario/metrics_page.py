@@ -14,7 +14,7 @@ HEAD = """\
 # Metrics
 
 `/metrics` on the admin port prints these metrics in Prometheus' text format. `keyway stats PREFIX` prints those that have no
-labels; the prefix can be written with or without `keyway_`. keywayd(8) explains the ones that show failures and limits.
+labels; the prefix can be written with or without `keyway_` and `_total`. keywayd(8) explains the ones that show failures and limits.
 
 | metric | type | meaning |
 |---|---|---|
