@@ -36,6 +36,27 @@ section_words(const kw_section *section)
     return g_strdup_printf("%s, off, or a map", brief->kind == KW_KIND_ADDRESS ? "host:port" : brief->name);
 }
 
+/* Caller frees. */
+static char *
+text_words(const kw_setting *setting)
+{
+    const char *words = kw_name_words(setting->rule);
+    if (!setting->most)
+        return g_strdup(words);
+    if (setting->least > 1)
+        return g_strdup_printf("%s, %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT " bytes", words,
+                               (gint64)setting->least, (gint64)setting->most);
+    return g_strdup_printf("%s, at most %" G_GINT64_FORMAT " bytes", words, (gint64)setting->most);
+}
+
+/* Caller frees. */
+static char *
+texts_words(const kw_setting *setting)
+{
+    g_autofree char *each = text_words(setting);
+    return g_strdup_printf("list, each: %s", each);
+}
+
 /* Describes the kind of a setting. Caller frees. */
 static char *
 type_words(const kw_setting *setting)
@@ -54,24 +75,26 @@ type_words(const kw_setting *setting)
         return range_words("duration", kw_duration_text(setting->least * 1000),
                            kw_duration_text(setting->most * 1000));
     case KW_KIND_TEXT:
-        return g_strdup(kw_name_words(setting->rule));
+        return text_words(setting);
     case KW_KIND_CHOICE:
     case KW_KIND_ENUM:
     case KW_KIND_EITHER:
         return choice_words(setting->choices);
     case KW_KIND_TEXTS:
-        return g_strdup_printf("list, each: %s", kw_name_words(setting->rule));
+        return texts_words(setting);
     case KW_KIND_ADDRESS:
         return g_strdup("host:port");
     case KW_KIND_SECTION:
         return section_words(setting->section);
     case KW_KIND_LIST:
-        return g_strdup(setting->section->shorthand ? "host:port or a map, or a list of these"
-                                                    : "list of maps");
+        return g_strdup_printf("%s at most %" G_GINT64_FORMAT " of these",
+                               setting->section->shorthand ? "host:port or a map, or a list of"
+                                                           : "map, or a list of",
+                               (gint64)setting->most);
     case KW_KIND_MAP:
-        return g_strdup("map of names");
+        return g_strdup_printf("map of at most %" G_GINT64_FORMAT " names", (gint64)setting->most);
     case KW_KIND_RULE:
-        return g_strdup("list of key components");
+        return g_strdup_printf("list of at most %" G_GINT64_FORMAT " key components", (gint64)setting->most);
     }
     g_assert_not_reached();
 }

@@ -392,7 +392,7 @@ static const kw_setting table_settings[] = {
      .choices = orders,
      .about = "Where the timestamps of writes come from. store: from the store. stamp: from the gateways, "
               "which measure the store's clock and wait for it. Tables with several paths need stamp. See "
-              "\"Ordering guarantees\".",
+              "keyway-ordering(7).",
      .holds = "store for tables with one path, stamp for tables with several"},
     {.name = "atomics",
      .kind = KW_KIND_SWITCH,

@@ -886,7 +886,7 @@ service Data {
   Written remove(1: string table, 2: Record key, 3: list<string> columns, 4: Options options) throws (1: KeywayError failure),
   list<Written> removeMany(1: string table, 2: list<Record> keys, 3: list<string> columns, 4: Options options) throws (1: KeywayError failure),
   /** Adds to integer fields and entries, and returns their new values. The gateway never retries it. If a sum does not fit
-   *  into 64 bits, it fails with INVALID and adds nothing (see keyway-policy(5) for what remains on HBase). On HBase, a table with `order: stamp` (the default if it has
+   *  into 64 bits, it fails with INVALID and adds nothing (see keyway-ordering(7) for what remains on HBase). On HBase, a table with `order: stamp` (the default if it has
    *  more than one path that holds records) needs `atomics: true` for increment, putIf and compareAndPut. */
   Record increment(1: string table, 2: Record key, 3: map<string, i64> amounts, 4: Options options) throws (1: KeywayError failure),
   /** Writes the record if the stored record meets the condition. Returns whether it was written. */

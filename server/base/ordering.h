@@ -1,6 +1,4 @@
-/* How the writes of a table are ordered, and what the store must do for it. See keyway-policy(5), "Ordering
- * guarantees".
- */
+/* How the writes of a table are ordered, and what the store must do for it. See keyway-ordering(7). */
 #pragma once
 
 #include "base/bytes.h"

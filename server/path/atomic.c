@@ -41,8 +41,8 @@ kw_atomic_check_order(const kw_call *call, const kw_table *table, const char *ve
 {
     if (!are_allowed(call, table))
         return kw_error_set(ret_error, KW_INVALID,
-                            "table %s: %s needs atomics: true in the table's policy (keyway-policy(5), "
-                            "ORDERING GUARANTEES)",
+                            "table %s: %s needs atomics: true in the table's policy; see "
+                            "keyway-ordering(7)",
                             table->name, verb);
     if (table->atomics_held)
         kw_atomic_set_held_error(table->name, verb, ret_error);

@@ -109,7 +109,7 @@ USED = {"counters": "counted", "scans": "salted", "filtered": "salted", "paths":
         "expiring": "brief", "versions": "kept", "cas": "cas", "duo": "duo", "numbers": "made"}
 
 
-# Not promised with order: store; keyway-policy(5), "Ordering guarantees", gives the reasons. The client inside Thrift2
+# Not promised with order: store; keyway-ordering(7) gives the reasons. The client inside Thrift2
 # can repeat a comparison that was applied; if the field was removed in between, it matches again and is applied twice. Without
 # removals a repeated comparison must be detected. Counters can be ahead of the clock of their server; if that clock differs
 # from the store's clock by more than store.max_clock_skew, their removal or put cannot wait until that time has surely passed.

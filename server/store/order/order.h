@@ -1,7 +1,6 @@
 /* A store that wraps another store and orders the writes of records. It is needed for stores whose servers
- * assign timestamps by their own clocks (HBase). keyway-policy(5), "Ordering guarantees", describes the
- * guarantees. The explorations in tests/unit/order check that the rules keep them, and tests/histories checks
- * the code.
+ * assign timestamps by their own clocks (HBase). keyway-ordering(7) describes the guarantees. The
+ * explorations in tests/unit/order check that the rules keep them, and tests/histories checks the code.
  *
  * order: store. Puts are passed on unchanged, and the server assigns their timestamps. A removal reads the
  * newest timestamp of the cells to remove, and deletes up to it as soon as later puts surely get higher ones.

@@ -158,7 +158,11 @@ static void
 test_reference(void)
 {
     static const char *const pieces[] = {
-        "  listen   host:port or a map, or a list of these; default: 127.0.0.1:9595\n",
+        "  listen   host:port or a map, or a list of at most 64 of these; default: 127.0.0.1:9595\n",
+        "  tables   map of at most 1000 names; default: ",
+        "  gateway_id   string, at most 200 bytes; default: ",
+        "  keys   list, each: string, 16 to 256 bytes; default: ",
+        "  key   list of at most 32 key components; required\n",
         "tables.NAME.fields.NAME\n",
         "  frame   size, 4KiB to 1GiB; default: 16MiB\n",
         "tables.NAME.families.NAME\n",
