@@ -16,6 +16,10 @@ static _Atomic int64_t caches; /* the part of `used` that is KW_MEMORY_CACHES */
 static _Atomic int64_t large_accounts;
 static _Thread_local int64_t collected;
 
+static _Atomic int64_t freed; /* since the last call of on_freed */
+static int64_t freed_most;
+static void (*_Atomic on_freed)(void);
+
 void
 kw_budget_configure(int64_t bytes)
 {
@@ -36,10 +40,29 @@ kw_budget_used(void)
 }
 
 void
+kw_budget_on_freed(int64_t bytes, void (*call)(void))
+{
+    freed_most = bytes;
+    atomic_store(&on_freed, call);
+}
+
+static void
+note_freed(int64_t bytes)
+{
+    void (*call)(void) = atomic_load(&on_freed);
+    if (call && atomic_fetch_add(&freed, bytes) + bytes >= freed_most &&
+        atomic_exchange(&freed, 0) >= freed_most)
+        call();
+}
+
+void
 kw_budget_settle(void)
 {
-    atomic_fetch_add_explicit(&used, collected, memory_order_relaxed);
+    int64_t settled = collected;
+    atomic_fetch_add_explicit(&used, settled, memory_order_relaxed);
     collected = 0;
+    if (settled < 0)
+        note_freed(-settled);
 }
 
 void

@@ -56,6 +56,9 @@ void kw_budget_charge(kw_purpose purpose, int64_t bytes);
 /* Adds this thread's collected charges to the total. Threads started with kw_thread_start do this when they
  * end. */
 void kw_budget_settle(void);
+/* Sets the function that is called whenever `bytes` were freed since its last call, by the thread that freed
+ * the last of them. For the process; set once. */
+void kw_budget_on_freed(int64_t bytes, void (*call)(void));
 
 /* Bytes that an account can still allocate before it meets KW_PRESSURE_FULL; INT64_MAX without a limit. A
  * small account can use the reserve only up to the size of a large one. NULL stands for an account that holds

@@ -101,13 +101,34 @@ memory_freed_by_a_thread_that_ended_its_work(void)
 
     kw_memory_trim_start(&gateway);
     kw_timer *end = kw_timer_new(gateway.loop, on_end, gateway.loop);
-    kw_timer_start_ms(end, 500);
+    kw_timer_start_ms(end, 2500);
     kw_loop_run(gateway.loop);
     g_assert_cmpint(kw_machine_resident_bytes(), <, before + 16 * MIB);
 
     for (int i = 0; i < CHUNKS; i += 64)
         g_free(chunks[i]);
     kw_timer_free(end);
+    kw_timer_free(gateway.trim);
+    kw_loop_free(gateway.loop);
+}
+
+/* Without a pause, so that no time passes for the allocator. */
+static void
+memory_freed_in_a_burst(void)
+{
+    kw_gateway gateway = {.loop = kw_loop_new()};
+    kw_memory_trim_start(&gateway);
+    g_autofree void **chunks = g_new0(void *, CHUNKS);
+    int64_t before = kw_machine_resident_bytes();
+    for (int i = 0; i < CHUNKS; i++) {
+        chunks[i] = memset(g_malloc(CHUNK), 1, CHUNK);
+        kw_budget_charge(KW_MEMORY_ROWS, CHUNK);
+    }
+    for (int i = 0; i < CHUNKS; i++) {
+        kw_budget_charge(KW_MEMORY_ROWS, -CHUNK);
+        g_free(chunks[i]);
+    }
+    g_assert_cmpint(kw_machine_resident_bytes(), <, before + 32 * MIB);
     kw_timer_free(gateway.trim);
     kw_loop_free(gateway.loop);
 }
@@ -123,6 +144,7 @@ main(int argc, char **argv)
     g_test_add_func("/gateway/memory/small", a_small_machine);
 #if !defined(__SANITIZE_ADDRESS__)
     g_test_add_func("/gateway/memory/returned", memory_freed_by_a_thread_that_ended_its_work);
+    g_test_add_func("/gateway/memory/burst", memory_freed_in_a_burst);
 #endif
     return g_test_run();
 }
