@@ -105,6 +105,23 @@ encode_piece(void *user)
     charge(self, self->message.capacity);
 }
 
+/* False if memory is short. The message doubles when it grows. The first piece has no limit but PIECE_BYTES,
+ * so small replies are always sent. */
+static bool
+can_grow(const sending *self)
+{
+    const kw_buffer *message = &self->message;
+    return self->at == 0 || message->capacity - message->size >= PIECE_BYTES ||
+           kw_budget_shortage(self->exchange->account, 0, message->capacity) == KW_SHORTAGE_NONE;
+}
+
+static void
+fail_for_memory(sending *self)
+{
+    clear(self);
+    kw_exchange_fail_for_memory(self->exchange);
+}
+
 static bool
 is_awaited(const kw_exchange *exchange)
 {
@@ -119,6 +136,8 @@ continue_reply(kw_work *work)
     kw_error error;
     if (!is_awaited(exchange))
         drop(self);
+    else if (!can_grow(self))
+        fail_for_memory(self);
     else if (!kw_guard_run(self->scratch, encode_piece, self, &error))
         fail(self, &error);
     else if (!self->fits)
