@@ -31,10 +31,18 @@ kw_error_set(kw_error *ret_error, kw_code code, const char *format, ...)
 
 /* True if the text begins with these words: "table t" and "table t, path p: ..." */
 static bool
-begins_with(const char *text, const char *prefix)
+begins_with(const char *text, const char *prefix, size_t size)
 {
-    size_t size = strlen(prefix);
     return strncmp(text, prefix, size) == 0 && (text[size] == ':' || text[size] == ',');
+}
+
+/* The text without the name that the prefix begins with too: "row r: ..." of "table t, row r: ..." with the
+ * prefix "table t, path p". */
+static const char *
+skip_common_name(const char *text, const char *prefix)
+{
+    size_t size = strcspn(prefix, ",");
+    return prefix[size] == ',' && begins_with(text, prefix, size) ? text + size + strlen(", ") : text;
 }
 
 bool
@@ -48,10 +56,11 @@ kw_error_prefix(kw_error *error, const char *format, ...)
     va_start(arguments, format);
     int length = vsnprintf(error->text, sizeof error->text, format, arguments);
     va_end(arguments);
-    if (begins_with(old, error->text))
+    if (begins_with(old, error->text, strlen(error->text)))
         memcpy(error->text, old, sizeof old);
     else if (length >= 0 && (size_t)length < sizeof error->text)
-        g_snprintf(error->text + length, sizeof error->text - (size_t)length, ": %s", old); /* cuts */
+        g_snprintf(error->text + length, sizeof error->text - (size_t)length, ": %s",
+                   skip_common_name(old, error->text)); /* cuts */
     trim_utf8(error->text);
     return false;
 }

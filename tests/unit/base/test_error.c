@@ -39,6 +39,15 @@ a_prefix_is_not_repeated(void)
     g_assert_cmpstr(error.text, ==, "table mt, path primary: row 5 does not fit");
     kw_error_prefix(&error, "table m");
     g_assert_cmpstr(error.text, ==, "table m: table mt, path primary: row 5 does not fit");
+    kw_error_set(&error, KW_REFUSED, "table mt, row 5: its timestamp is in the future");
+    kw_error_prefix(&error, "table mt, path by_time");
+    g_assert_cmpstr(error.text, ==, "table mt, path by_time: row 5: its timestamp is in the future");
+    kw_error_set(&error, KW_INVALID, "table mt: the sum would not fit");
+    kw_error_prefix(&error, "table mt, path by_time");
+    g_assert_cmpstr(error.text, ==, "table mt, path by_time: the sum would not fit");
+    kw_error_set(&error, KW_INVALID, "table mt_2: the sum would not fit");
+    kw_error_prefix(&error, "table mt, path by_time");
+    g_assert_cmpstr(error.text, ==, "table mt, path by_time: table mt_2: the sum would not fit");
 }
 
 static void
