@@ -750,7 +750,7 @@ KW_CLIENT_API GPtrArray *kw_client_order_change(kw_client *client, const char *t
 typedef enum kw_difference_kind {
     KW_DIFFERENCE_MISSING = 0,   /* the path does not have the record */
     KW_DIFFERENCE_DIFFERENT = 1, /* the path has other columns or values */
-    KW_DIFFERENCE_ORPHAN = 2,    /* only the path has the record */
+    KW_DIFFERENCE_EXTRA = 2,     /* only the path has the record */
     KW_DIFFERENCE_FOREIGN = 3    /* the row key does not follow the path's rule; never repaired */
 } kw_difference_kind;
 
@@ -768,7 +768,7 @@ typedef struct kw_scrubbed {
     gint64 rows; /* rows read from the scanned path */
     gint64 missing;
     gint64 different;
-    gint64 orphans;
+    gint64 extra;
     gint64 foreign_rows;
     gint64 repaired;
     gint64 unsettled;       /* records whose writes are possibly not finished; not in the other counts */

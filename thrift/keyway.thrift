@@ -624,7 +624,7 @@ enum DifferenceKind {
   /** The path has other columns or values than the primary path. */
   DIFFERENT = 1,
   /** Only this path has the record; the primary path does not. */
-  ORPHAN = 2,
+  EXTRA = 2,
   /** The row key does not follow the path's rule, so the row belongs to no record. It is never repaired. */
   FOREIGN = 3
 }
@@ -662,9 +662,9 @@ struct Scrubbed {
   1: required i64 rows,
   2: required i64 missing,
   3: required i64 different,
-  4: required i64 orphans,
+  4: required i64 extra,
   5: required i64 foreign_rows,
-  /** How many of the missing, different and orphan records were repaired. */
+  /** How many of the missing, different and extra records were repaired. */
   6: required i64 repaired,
   /** Records written during the comparison, or so recently that the write is possibly not finished. No other
    *  count includes them; scrub again later to compare them. */

@@ -2,22 +2,6 @@
 #include "cli/change.h"
 #include "cli/scrub.h"
 
-static const char *
-kind_text(kw_difference_kind kind)
-{
-    switch (kind) {
-    case KW_DIFFERENCE_MISSING:
-        return "missing";
-    case KW_DIFFERENCE_DIFFERENT:
-        return "different";
-    case KW_DIFFERENCE_ORPHAN:
-        return "extra";
-    case KW_DIFFERENCE_FOREIGN:
-        return "foreign";
-    }
-    return "unknown";
-}
-
 /* Whether the old (or new) rows have the record. */
 static kw_value
 presence(const kw_scrub_run *run, const kw_difference *difference, bool new_rows)
@@ -33,7 +17,7 @@ presence(const kw_scrub_run *run, const kw_difference *difference, bool new_rows
 static void
 fill(const kw_scrub_run *run, const kw_difference *difference, const char *record, kw_value *cells)
 {
-    cells[0] = kw_text(kind_text(difference->kind));
+    cells[0] = kw_text(kw_scrub_kind_text(difference->kind));
     cells[1] = kw_text(record);
     cells[2] = presence(run, difference, false);
     cells[3] = presence(run, difference, true);
@@ -47,7 +31,6 @@ static const kw_column columns[] = {{.name = "kind"}, {.name = "record"},     {.
 static const kw_scrub_command command = {.name = "change diff",
                                          .noun = "comparison",
                                          .group = "keyway change diff",
-                                         .orphans = "extra",
                                          .again = "compare again",
                                          .columns = columns,
                                          .columns_count = G_N_ELEMENTS(columns),

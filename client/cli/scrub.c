@@ -3,28 +3,12 @@
 
 #include "cli/verify.h"
 
-static const char *
-kind_text(kw_difference_kind kind)
-{
-    switch (kind) {
-    case KW_DIFFERENCE_MISSING:
-        return "missing";
-    case KW_DIFFERENCE_DIFFERENT:
-        return "different";
-    case KW_DIFFERENCE_ORPHAN:
-        return "orphan";
-    case KW_DIFFERENCE_FOREIGN:
-        return "foreign";
-    }
-    return "unknown";
-}
-
 static void
 fill(const kw_scrub_run *run, const kw_difference *difference, const char *record, kw_value *cells)
 {
     (void)run;
     cells[0] = kw_text(difference->path);
-    cells[1] = kw_text(kind_text(difference->kind));
+    cells[1] = kw_text(kw_scrub_kind_text(difference->kind));
     cells[2] = kw_text(record);
     cells[3] = kw_text(difference->text);
     cells[4] = kw_flag(difference->repaired);
@@ -36,7 +20,6 @@ static const kw_column columns[] = {
 static const kw_scrub_command command = {.name = "scrub",
                                          .noun = "scrub",
                                          .group = "keyway scrub",
-                                         .orphans = "orphans",
                                          .again = "scrub again",
                                          .columns = columns,
                                          .columns_count = G_N_ELEMENTS(columns),

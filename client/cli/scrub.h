@@ -14,7 +14,7 @@ typedef struct kw_scrub_state {
     gint64 rows;
     gint64 missing;
     gint64 different;
-    gint64 orphans;
+    gint64 extra;
     gint64 foreign_rows;
     gint64 repaired;
     gint64 unsettled;
@@ -40,13 +40,15 @@ bool kw_scrub_state_write(const kw_scrub_state *state, const char *file, const c
 
 typedef struct kw_scrub_run kw_scrub_run;
 
+/* "missing", "different", "extra" or "foreign". */
+const char *kw_scrub_kind_text(kw_difference_kind kind);
+
 /* The differences between the two commands. */
 typedef struct kw_scrub_command {
-    const char *name;    /* "scrub", "change diff" */
-    const char *noun;    /* "scrub", "comparison" */
-    const char *group;   /* the group of the state file that has the state */
-    const char *orphans; /* "orphans", "extra" */
-    const char *again;   /* how to repeat the command: "scrub again" */
+    const char *name;  /* "scrub", "change diff" */
+    const char *noun;  /* "scrub", "comparison" */
+    const char *group; /* the group of the state file that has the state */
+    const char *again; /* how to repeat the command: "scrub again" */
     const kw_column *columns;
     gsize columns_count;
     kw_scrubbed *(*next)(kw_client *client, const char *table, const kw_scrub_options *options,

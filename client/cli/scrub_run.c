@@ -59,10 +59,26 @@ print_differences(kw_scrub_run *run, const kw_scrubbed *slice)
     }
 }
 
+const char *
+kw_scrub_kind_text(kw_difference_kind kind)
+{
+    switch (kind) {
+    case KW_DIFFERENCE_MISSING:
+        return "missing";
+    case KW_DIFFERENCE_DIFFERENT:
+        return "different";
+    case KW_DIFFERENCE_EXTRA:
+        return "extra";
+    case KW_DIFFERENCE_FOREIGN:
+        return "foreign";
+    }
+    return "unknown";
+}
+
 static gint64
 differences_of(const kw_scrub_state *state)
 {
-    return state->missing + state->different + state->orphans;
+    return state->missing + state->different + state->extra;
 }
 
 static void
@@ -71,10 +87,10 @@ print_summary(const kw_scrub_run *run)
     const kw_scrub_state *state = &run->state;
 
     g_printerr("%s: %" G_GINT64_FORMAT " rows compared: %" G_GINT64_FORMAT " missing, %" G_GINT64_FORMAT
-               " different, %" G_GINT64_FORMAT " %s, %" G_GINT64_FORMAT " foreign; %" G_GINT64_FORMAT
+               " different, %" G_GINT64_FORMAT " extra, %" G_GINT64_FORMAT " foreign; %" G_GINT64_FORMAT
                " repaired\n",
-               run->table, state->rows, state->missing, state->different, state->orphans,
-               run->command->orphans, state->foreign_rows, state->repaired);
+               run->table, state->rows, state->missing, state->different, state->extra, state->foreign_rows,
+               state->repaired);
     if (state->unsettled > 0)
         g_printerr("%" G_GINT64_FORMAT " records were being written, or were written shortly before, so "
                    "they could not be compared: %s later.\n",

@@ -8,7 +8,7 @@ static const struct {
     {"rows", G_STRUCT_OFFSET(kw_scrub_state, rows)},
     {"missing", G_STRUCT_OFFSET(kw_scrub_state, missing)},
     {"different", G_STRUCT_OFFSET(kw_scrub_state, different)},
-    {"orphans", G_STRUCT_OFFSET(kw_scrub_state, orphans)},
+    {"extra", G_STRUCT_OFFSET(kw_scrub_state, extra)},
     {"foreign_rows", G_STRUCT_OFFSET(kw_scrub_state, foreign_rows)},
     {"repaired", G_STRUCT_OFFSET(kw_scrub_state, repaired)},
     {"unsettled", G_STRUCT_OFFSET(kw_scrub_state, unsettled)},
@@ -26,7 +26,7 @@ kw_scrub_state_add(kw_scrub_state *state, const kw_scrubbed *slice)
     state->rows += slice->rows;
     state->missing += slice->missing;
     state->different += slice->different;
-    state->orphans += slice->orphans;
+    state->extra += slice->extra;
     state->foreign_rows += slice->foreign_rows;
     state->repaired += slice->repaired;
     state->unsettled += slice->unsettled;

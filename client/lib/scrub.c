@@ -39,7 +39,7 @@ scrubbed_from_thrift(KeywayScrubbed *thrift)
     scrubbed->rows = thrift->rows;
     scrubbed->missing = thrift->missing;
     scrubbed->different = thrift->different;
-    scrubbed->orphans = thrift->orphans;
+    scrubbed->extra = thrift->extra;
     scrubbed->foreign_rows = thrift->foreign_rows;
     scrubbed->repaired = thrift->repaired;
     scrubbed->unsettled = thrift->unsettled;

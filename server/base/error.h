@@ -51,8 +51,8 @@ kw_error_clear(kw_error *error)
 bool kw_error_set(kw_error *ret_error, kw_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Puts "context: " in front of the text, unless the text begins with the context. A name that begins both, such as
- * "table t", is not repeated. Returns false. */
+/* Puts "context: " in front of the text, unless the text begins with the context. A name that begins both,
+ * such as "table t", is not repeated. Returns false. */
 bool kw_error_prefix(kw_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Appends to the text, which is cut if necessary. Returns false. */

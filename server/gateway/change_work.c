@@ -245,7 +245,7 @@ add_differences(const kw_scrub_result *result, kw_change_record *record)
 {
     record->missing += result->missing;
     record->different += result->different;
-    record->extra += result->orphans;
+    record->extra += result->extra;
     record->repaired += result->repaired;
 }
 
@@ -258,7 +258,7 @@ must_repeat(kw_coordinator *self, const kw_scrub_result *result, kw_change_recor
     if (result->unsettled > 0 && ++work->tries < COMPARE_TRIES) {
         work->not_before_ns = kw_clock_mono_ns() + PAUSE_UNSETTLED_NS;
         bool several = record->writers == KW_CHANGE_SEVERAL_WRITERS; /* extra cells are left to the pass */
-        if (result->repaired == result->missing + result->different + (several ? 0 : result->orphans))
+        if (result->repaired == result->missing + result->different + (several ? 0 : result->extra))
             add_differences(result, record); /* the repeated slice does not find them again */
         return true;
     }

@@ -59,7 +59,7 @@ reply(void *user, const kw_scrub_result *result, const kw_error *error)
     *out = (kw_api_Scrubbed){.rows = (int64_t)result->rows,
                              .missing = (int64_t)result->missing,
                              .different = (int64_t)result->different,
-                             .orphans = (int64_t)result->orphans,
+                             .extra = (int64_t)result->extra,
                              .foreign_rows = (int64_t)result->foreign,
                              .repaired = (int64_t)result->repaired,
                              .unsettled = (int64_t)result->unsettled,

@@ -11,7 +11,7 @@
  *   scrub_cursor.c  where the next slice begins. Pure
  *
  *   stage 0:  first side -> every other side    finds MISSING and DIFFERENT rows
- *   stage n:  side n     -> first side          finds ORPHAN rows, whose records were removed
+ *   stage n:  side n     -> first side          finds EXTRA rows, whose records were removed
  *
  * Why a repair cannot hide an acknowledged write: it uses timestamps that the rows already have, or the
  * horizon, which is older than any write in flight can be. The horizon is determined before the rows are
@@ -45,7 +45,7 @@
  * outcome that has not reached O, and can take effect at any time. Deleting it could hide a write that O is
  * about to acknowledge. After version 2, and before calls read N, the pass under version 3 copies such cells
  * to O, or replaces them by those of O. After filling-2 no pass follows, because gets read O. There such
- * cells stay in N until the record is written again. Their records are counted as orphans, for information.
+ * cells stay in N until the record is written again. Their records are counted as extra, for information.
  *
  * A put with an unknown outcome can also have reached only O. If it reached O before the row was compared, it
  * is a difference and is copied to N. If it did so later, the pass copies it, or it stays under filling-2.

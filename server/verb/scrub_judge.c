@@ -86,7 +86,7 @@ count_kind(kw_scrub_result *result, kw_scrub_kind kind)
 {
     result->missing += kind == KW_SCRUB_MISSING;
     result->different += kind == KW_SCRUB_DIFFERENT;
-    result->orphans += kind == KW_SCRUB_ORPHAN;
+    result->extra += kind == KW_SCRUB_EXTRA;
 }
 
 /* A view of two rows can have cells of one row only, although both rows exist. */
@@ -105,10 +105,10 @@ report(judging *self, kw_scrub_pair *pair, const kw_row *primary, const kw_row *
     kw_scrub_view view = kw_scrub_view_of(job, primary, other);
     kw_scrub_difference difference = {
         .kind = kw_scrub_kind_of(&view.primary, &view.other), .path = self->other->path, .key = pair->key};
-    bool orphan = difference.kind == KW_SCRUB_ORPHAN;
+    bool extra = difference.kind == KW_SCRUB_EXTRA;
     if (both_exist(job, primary, other))
         difference.kind = KW_SCRUB_DIFFERENT;
-    count_kind(&job->result, orphan ? KW_SCRUB_ORPHAN : difference.kind);
+    count_kind(&job->result, extra ? KW_SCRUB_EXTRA : difference.kind);
     pair->difference = SIZE_MAX;
     if (job->result.differences_count == job->request->max_differences)
         return;

@@ -107,7 +107,7 @@ kw_scrub_kind
 kw_scrub_kind_of(const kw_row *primary, const kw_row *other)
 {
     if (primary->cells_count == 0)
-        return KW_SCRUB_ORPHAN;
+        return KW_SCRUB_EXTRA;
     return other->cells_count == 0 ? KW_SCRUB_MISSING : KW_SCRUB_DIFFERENT;
 }
 
@@ -156,7 +156,7 @@ kw_scrub_text(kw_scrub_kind kind, const kw_table *table, bool exact, const kw_ro
     const kw_cell *a, *b;
     const char *text = "";
     size_t count = 0;
-    if (kind == KW_SCRUB_ORPHAN)
+    if (kind == KW_SCRUB_EXTRA)
         return exact ? "the placement that scans read does not have the record"
                      : "the primary path does not have the record";
     if (kind == KW_SCRUB_MISSING)

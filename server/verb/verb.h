@@ -143,7 +143,7 @@ const kw_family_spec *kw_families_of_policy(const kw_call *call, const kw_table 
 typedef enum kw_scrub_kind {
     KW_SCRUB_MISSING = 0,   /* the path does not have the record */
     KW_SCRUB_DIFFERENT = 1, /* the path has other columns or values */
-    KW_SCRUB_ORPHAN = 2,    /* only the path has the record, the primary one does not */
+    KW_SCRUB_EXTRA = 2,     /* only the path has the record, the primary one does not */
     KW_SCRUB_FOREIGN = 3    /* the row's key does not follow the path's rule; never repaired */
 } kw_scrub_kind;
 
@@ -176,7 +176,7 @@ typedef struct kw_scrub_result {
     uint64_t rows; /* rows scanned, without those of removed records and of `large` */
     uint64_t missing;
     uint64_t different;
-    uint64_t orphans;
+    uint64_t extra;
     uint64_t foreign;
     uint64_t repaired;
     uint64_t large; /* with `changing` and `repair`: rows too large to be compared, which were copied again */

@@ -231,7 +231,7 @@ table order_events: queries read the old rows again
 class Diff(Changing):
     @staticmethod
     def slice(progress, differences=(), **counts):
-        numbers = {name: counts.get(name, 0) for name in ("missing", "different", "orphans", "foreign_rows", "repaired", "unsettled")}
+        numbers = {name: counts.get(name, 0) for name in ("missing", "different", "extra", "foreign_rows", "repaired", "unsettled")}
         return t.Scrubbed(rows=10, progress=progress, differences=list(differences), **numbers)
 
     @staticmethod
@@ -243,13 +243,13 @@ class Diff(Changing):
         return keyway(gateway, "change", "diff", TABLE, *words)
 
     def test_report(self):
-        kinds = [t.DifferenceKind.MISSING, t.DifferenceKind.DIFFERENT, t.DifferenceKind.ORPHAN, t.DifferenceKind.FOREIGN]
+        kinds = [t.DifferenceKind.MISSING, t.DifferenceKind.DIFFERENT, t.DifferenceKind.EXTRA, t.DifferenceKind.FOREIGN]
         old = [True, True, False, None]
         new = [False, True, True, None]
         for reads_new in (False, True):
             with self.subTest(reads_new=reads_new), self.gateway(change(reads_new=reads_new)) as gateway:
                 gateway.handler.slices = [self.slice(0.5), t.KeywayError(t.Code.BUSY, "busy", retry_after_ms=1),
-                                          self.slice(1, map(self.difference, kinds), missing=1, different=1, orphans=1, foreign_rows=1)]
+                                          self.slice(1, map(self.difference, kinds), missing=1, different=1, extra=1, foreign_rows=1)]
                 done = self.run_diff(gateway, "-o", "json")
                 self.assertEqual(done.returncode, 3, done.stderr)
                 rows = json.loads(done.stdout)
@@ -262,7 +262,7 @@ class Diff(Changing):
                 self.assertEqual([options.cursor for options in gateway.handler.scrubs], [None, b"1", b"1"])
 
     def test_exit(self):
-        for counts, code, words in (({}, 0, ()), ({"missing": 2, "repaired": 2}, 0, ("--repair",)), ({"orphans": 1}, 3, ()),
+        for counts, code, words in (({}, 0, ()), ({"missing": 2, "repaired": 2}, 0, ("--repair",)), ({"extra": 1}, 3, ()),
                                     ({"unsettled": 1}, 7, ())):
             with self.subTest(counts), self.gateway(change()) as gateway:
                 gateway.handler.slices = [self.slice(1, **counts)]

@@ -458,7 +458,7 @@ def two_paths():
 class Scrubbing(Case):
     @staticmethod
     def slice(progress, differences=(), **counts):
-        numbers = {name: counts.get(name, 0) for name in ("missing", "different", "orphans", "foreign_rows", "repaired", "unsettled")}
+        numbers = {name: counts.get(name, 0) for name in ("missing", "different", "extra", "foreign_rows", "repaired", "unsettled")}
         return t.Scrubbed(rows=10, progress=progress, differences=list(differences), **numbers)
 
     @staticmethod
@@ -467,25 +467,25 @@ class Scrubbing(Case):
         return t.Difference(kind, "by_time", b"\0\xffk", key, "note is missing", repaired)
 
     def test_report(self):
-        kinds = [t.DifferenceKind.MISSING, t.DifferenceKind.DIFFERENT, t.DifferenceKind.ORPHAN, t.DifferenceKind.FOREIGN]
+        kinds = [t.DifferenceKind.MISSING, t.DifferenceKind.DIFFERENT, t.DifferenceKind.EXTRA, t.DifferenceKind.FOREIGN]
         with two_paths() as gateway:
             gateway.handler.slices = [self.slice(0.5), t.KeywayError(t.Code.BUSY, "busy", retry_after_ms=1),
-                                      self.slice(1, map(self.difference, kinds), missing=1, different=1, orphans=1, foreign_rows=1)]
+                                      self.slice(1, map(self.difference, kinds), missing=1, different=1, extra=1, foreign_rows=1)]
             done = keyway(gateway, "scrub", "order_events", "-o", "jsonl")
             self.assertEqual(done.returncode, 3, done.stderr)
             rows = [json.loads(line) for line in done.stdout.splitlines()]
-            self.assertEqual([row["kind"] for row in rows], ["missing", "different", "orphan", "foreign"])
+            self.assertEqual([row["kind"] for row in rows], ["missing", "different", "extra", "foreign"])
             self.assertEqual([row["record"] for row in rows], ["order_id=A b ts=2026-11-21T10:00:00.000Z"] * 3 + ["\\x00\\xFFk"])
             self.assertEqual(rows[0], {"path": "by_time", "kind": "missing", "record": rows[1]["record"],
                                        "difference": "note is missing", "repaired": False})
-            self.assertEqual(done.stderr, "order_events: 20 rows compared: 1 missing, 1 different, 1 orphans, 1 foreign; 0 repaired\n")
+            self.assertEqual(done.stderr, "order_events: 20 rows compared: 1 missing, 1 different, 1 extra, 1 foreign; 0 repaired\n")
             asked = gateway.handler.scrubs
             self.assertEqual([options.cursor for options in asked], [None, b"1", b"1"])
             self.assertEqual([(options.repair, options.max_records, options.max_differences, options.deadline_ms) for options in asked],
                              [(None, 1000, 20, 60000)] * 3)
 
     def test_exit(self):
-        for counts, code, words in (({}, 0, ()), ({"missing": 2, "repaired": 2}, 0, ("--repair",)), ({"orphans": 2, "repaired": 1}, 3, ("--repair",)),
+        for counts, code, words in (({}, 0, ()), ({"missing": 2, "repaired": 2}, 0, ("--repair",)), ({"extra": 2, "repaired": 1}, 3, ("--repair",)),
                                     ({"unsettled": 1}, 7, ()), ({"unsettled": 1, "different": 1}, 3, ()), ({"foreign_rows": 1}, 3, ("--repair",))):
             with self.subTest(counts), two_paths() as gateway:
                 gateway.handler.slices = [self.slice(1, **counts)]
@@ -515,8 +515,8 @@ class Scrubbing(Case):
             words = ("scrub", "order_events", "--state", str(state))
             gateway.handler.slices = [self.slice(0.5, missing=1), t.KeywayError(t.Code.REFUSED, "no")]
             self.assertIn(f"To continue: keyway scrub order_events --state {state}", self.run_bad(1, gateway, *words))
-            gateway.handler.slices = [self.slice(1, orphans=1)]
-            self.assertIn("20 rows compared: 1 missing, 0 different, 1 orphans", self.run_bad(3, gateway, *words))
+            gateway.handler.slices = [self.slice(1, extra=1)]
+            self.assertIn("20 rows compared: 1 missing, 0 different, 1 extra", self.run_bad(3, gateway, *words))
             self.assertEqual([options.cursor for options in gateway.handler.scrubs], [None, b"1", b"1"])
             self.assertFalse(state.exists())
             state.write_text("[keyway scrub]\ntable=order_events\ncursor=3x\n")

@@ -53,7 +53,7 @@ class NegativeZero(ForeignCase):
         out, summary = self.keyway("scrub", "zero", code=3)
         self.assertEqual(out.count("field k is -0.0 in the row key"), 2, out)
         self.assertIn("put the record again, and delete this row", out)
-        self.assertIn("0 missing, 0 different, 0 orphans, 2 foreign", summary)
+        self.assertIn("0 missing, 0 different, 0 extra, 2 foreign", summary)
         for path in ("primary", "by_n"):
             result = self.json("verify", "zero", "--path", path, code=3)[0]
             self.assertEqual((result["rows"], result["foreign_rows"]), (3, 1))

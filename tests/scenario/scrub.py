@@ -109,18 +109,18 @@ class Scrub(unittest.TestCase):
             data.remove("by_ts", key(2), ["n"], Options(timestamp=OLD))
             data.put("by_ts", {**key(3), **record(note="stale")}, Options(timestamp=OLD + 7))
             data.put("by_ts", {**key(4), **record(note="tie")}, Options(timestamp=OLD))
-            data.put("by_ts", {**key(ROWS), **record(note="orphan", n=1)}, Options(timestamp=OLD))
+            data.put("by_ts", {**key(ROWS), **record(note="extra", n=1)}, Options(timestamp=OLD))
             data.put("primary", {**key(ROWS + 1), **record(note="missing", n=2)}, Options(timestamp=OLD))
             data.remove("primary", key(5), ["note"], Options(timestamp=OLD))
         self.plant(change)
         expected = {1: ("missing", "the path does not have the record"), 2: ("different", "n is missing"),
                     3: ("different", "note has another value"), 4: ("different", "note has another value"),
-                    5: ("different", "note is only here"), ROWS: ("orphan", "the primary path does not have the record"),
+                    5: ("different", "note is only here"), ROWS: ("extra", "the primary path does not have the record"),
                     ROWS + 1: ("missing", "the path does not have the record")}
         found, summary = self.scrub("--raw", code=3)
         self.assertEqual({int(row["record"].split("ts=")[1]): (row["kind"], row["difference"]) for row in found}, expected)
         self.assertTrue(all(row["path"] == "by_ts" and row["repaired"] is False for row in found), found)
-        self.assertIn(f"events: {2 * ROWS + 1} rows compared: 2 missing, 4 different, 1 orphans, 0 foreign; 0 repaired", summary)
+        self.assertIn(f"events: {2 * ROWS + 1} rows compared: 2 missing, 4 different, 1 extra, 0 foreign; 0 repaired", summary)
         found, summary = self.scrub("--repair", "--show", "3")
         self.assertEqual([row["repaired"] for row in found], [True] * 3)
         self.assertIn("; 7 repaired", summary)

@@ -285,7 +285,7 @@ scrub(adding *self)
         g_autoptr(kw_scrubbed) slice = kw_client_scrub(client, TABLE, &options, &error);
         must(slice != NULL, "scrub", error);
         rows += slice->rows;
-        wrong += slice->missing + slice->different + slice->orphans + slice->foreign_rows + slice->unsettled;
+        wrong += slice->missing + slice->different + slice->extra + slice->foreign_rows + slice->unsettled;
         g_clear_pointer(&cursor, g_bytes_unref);
         cursor = slice->cursor ? g_bytes_ref(slice->cursor) : NULL;
     } while (cursor);

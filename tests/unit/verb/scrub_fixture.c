@@ -99,7 +99,7 @@ scrub_fixture_close(scrub_fixture *self)
 static void
 add_text(scrub_fixture *self, const kw_scrub_difference *found)
 {
-    static const char *const kinds[] = {"MISSING", "DIFFERENT", "ORPHAN", "FOREIGN"};
+    static const char *const kinds[] = {"MISSING", "DIFFERENT", "EXTRA", "FOREIGN"};
     const char *key =
         found->key.values ? desk_text(self->desk, self->request.table, &found->key) : "no record";
     g_string_append_printf(self->text, "%s %s %s: %s%s\n", kinds[found->kind], found->path->name, key,
@@ -137,7 +137,7 @@ add(scrub_fixture *self, const kw_scrub_result *slice)
     self->sum.rows += slice->rows;
     self->sum.missing += slice->missing;
     self->sum.different += slice->different;
-    self->sum.orphans += slice->orphans;
+    self->sum.extra += slice->extra;
     self->sum.foreign += slice->foreign;
     self->sum.repaired += slice->repaired;
     self->sum.unsettled += slice->unsettled;
@@ -177,7 +177,7 @@ repair_table(scrub_fixture *self)
 {
     g_assert_true(scrub_table(self, true));
     kw_scrub_result first = self->sum;
-    g_assert_cmpuint(first.repaired, ==, first.missing + first.different + first.orphans);
+    g_assert_cmpuint(first.repaired, ==, first.missing + first.different + first.extra);
     g_autofree char *text = g_strdup(self->text->str);
     g_assert_true(scrub_table(self, false));
     g_assert_cmpstr(self->text->str, ==, "");

@@ -25,7 +25,7 @@ test_clean(void)
     g_assert_true(scrub_table(&self, true));
     g_assert_cmpstr(self.text->str, ==, "");
     g_assert_cmpuint(self.sum.rows, ==, 3 * 49);
-    g_assert_cmpuint(self.sum.unsettled + self.sum.missing + self.sum.different + self.sum.orphans, ==, 0);
+    g_assert_cmpuint(self.sum.unsettled + self.sum.missing + self.sum.different + self.sum.extra, ==, 0);
     g_assert_cmpuint(self.slices, >=, 3 * 7);
     scrub_fixture_close(&self);
 }
@@ -87,14 +87,14 @@ write_tie(scrub_fixture *self)
 }
 
 static void
-write_extra(scrub_fixture *self)
+write_extra_columns(scrub_fixture *self)
 {
     put_record(self, KEY " note=one", 1000);
     write_one_path(self, 1, KEY " amount=9 tags.b=4", 2000);
 }
 
 static void
-write_orphans(scrub_fixture *self)
+write_extra(scrub_fixture *self)
 {
     put_record(self, "id=b ts=1 city=y note=stays", 1000);
     write_one_path(self, 1, KEY " note=gone amount=4", 1000);
@@ -122,15 +122,15 @@ static const difference_case cases[] = {
     {"newer", write_newer, "DIFFERENT by_city " KEY ": note has another value\n", KEY " note=right amount=1"},
     {"tie", write_tie, "DIFFERENT by_time " KEY ": amount has another value, note has another value\n",
      KEY " note=right amount=1"},
-    {"extra", write_extra, "DIFFERENT by_time " KEY ": amount is only here, tags.b is only here\n",
-     KEY " note=one"},
-    {"orphans", write_orphans,
-     "ORPHAN by_time " KEY ": the primary path does not have the record\n"
-     "ORPHAN by_city id=c ts=2 city=z: the primary path does not have the record\n",
+    {"extra columns", write_extra_columns,
+     "DIFFERENT by_time " KEY ": amount is only here, tags.b is only here\n", KEY " note=one"},
+    {"extra", write_extra,
+     "EXTRA by_time " KEY ": the primary path does not have the record\n"
+     "EXTRA by_city id=c ts=2 city=z: the primary path does not have the record\n",
      "id=b ts=1 city=y note=stays"},
     {"half a removal", write_half_removal,
-     "ORPHAN by_time " KEY ": the primary path does not have the record\n"
-     "ORPHAN by_city " KEY ": the primary path does not have the record\n",
+     "EXTRA by_time " KEY ": the primary path does not have the record\n"
+     "EXTRA by_city " KEY ": the primary path does not have the record\n",
      ""},
 };
 
@@ -151,7 +151,7 @@ test_difference(gconstpointer data)
     put_record(&self, KEY " note=later amount=3 tags.k=3 tags.b=3",
                0); /* no delete marker hides a later put */
     g_assert_true(scrub_table(&self, false));
-    g_assert_cmpuint(self.sum.missing + self.sum.different + self.sum.orphans + self.sum.unsettled, ==, 0);
+    g_assert_cmpuint(self.sum.missing + self.sum.different + self.sum.extra + self.sum.unsettled, ==, 0);
     scrub_fixture_close(&self);
 }
 
@@ -202,7 +202,7 @@ test_future(void)
     int64_t then_ms = kw_clock_wall_ms() + 60 * MINUTE_MS;
     write_one_path(&self, 1, KEY " note=two", then_ms);
     g_assert_true(scrub_table(&self, true));
-    g_assert_cmpuint(self.sum.orphans, ==, 1);
+    g_assert_cmpuint(self.sum.extra, ==, 1);
     g_assert_cmpuint(self.sum.repaired, ==, 0);
     put_record(&self, KEY " note=two", 0);
     assert_records(&self, KEY " note=two");
@@ -226,7 +226,7 @@ test_foreign(void)
     for (int i = 0; i < 2; i++) {
         g_assert_true(scrub_table(&self, true));
         g_assert_cmpuint(self.sum.foreign, ==, 3);
-        g_assert_cmpuint(self.sum.repaired + self.sum.orphans + self.sum.missing, ==, 0);
+        g_assert_cmpuint(self.sum.repaired + self.sum.extra + self.sum.missing, ==, 0);
         g_assert_nonnull(strstr(self.text->str, "FOREIGN primary no record: "));
         g_assert_nonnull(strstr(self.text->str, "FOREIGN by_time no record: "));
     }
@@ -526,7 +526,7 @@ test_repeated(void)
         g_assert_true(scrub_one_slice(&self, &slice));
         self.request.cursor = cursor;
         g_assert_true(scrub_one_slice(&self, &slice));
-        g_assert_cmpuint(slice.missing + slice.different + slice.orphans, ==, 0);
+        g_assert_cmpuint(slice.missing + slice.different + slice.extra, ==, 0);
         self.request.cursor = slice.cursor;
     } while (slice.cursor.size);
     check_some_of_each(&self, "r");

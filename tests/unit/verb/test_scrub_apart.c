@@ -116,12 +116,12 @@ slice_done(void *user, const kw_scrub_result *result, const kw_error *error)
 static void
 add_slice(fixture *self)
 {
-    static const char *const kinds[] = {"MISSING", "DIFFERENT", "ORPHAN", "FOREIGN"};
+    static const char *const kinds[] = {"MISSING", "DIFFERENT", "EXTRA", "FOREIGN"};
     const kw_scrub_result *slice = &self->slice;
     self->sum.rows += slice->rows;
     self->sum.missing += slice->missing;
     self->sum.different += slice->different;
-    self->sum.orphans += slice->orphans;
+    self->sum.extra += slice->extra;
     self->sum.foreign += slice->foreign;
     self->sum.repaired += slice->repaired;
     self->sum.unsettled += slice->unsettled;
@@ -240,7 +240,7 @@ static const difference_case cases[] = {
      KEY " note=two", ""},
     {"tie", make_tie, "DIFFERENT " KEY ": note with timestamp 1000 has another value", 0, 4, KEY " note=one",
      KEY " note=one", ""},
-    {"removed", make_removed, "ORPHAN " KEY ": the placement that scans read does not have the record", 1, 2,
+    {"removed", make_removed, "EXTRA " KEY ": the placement that scans read does not have the record", 1, 2,
      "none", "none", ""},
     {"removed column", make_removed_column, "DIFFERENT " KEY ": note with timestamp 1000 is only here", 0, 4,
      KEY " tags.k=1", KEY " tags.k=1", ""},
@@ -264,7 +264,7 @@ expect_difference(const fixture *self, const difference_case *what)
 {
     g_autofree char *line = what->text ? g_strdup_printf("%s, repaired\n", what->text) : g_strdup("");
     g_assert_cmpuint(self->sum.repaired, ==, what->text != NULL);
-    g_assert_cmpuint(self->sum.orphans, ==, what->extra);
+    g_assert_cmpuint(self->sum.extra, ==, what->extra);
     g_assert_cmpuint(self->sum.unsettled + self->sum.foreign, ==, 0);
     g_assert_cmpuint(self->sum.rows, ==, what->rows);
     g_assert_true(g_str_has_prefix(self->text->str, line));

@@ -56,12 +56,12 @@ compare_slice(fixture *self)
 static void
 add_slice(fixture *self)
 {
-    static const char *const kinds[] = {"MISSING", "DIFFERENT", "ORPHAN", "FOREIGN"};
+    static const char *const kinds[] = {"MISSING", "DIFFERENT", "EXTRA", "FOREIGN"};
     const kw_scrub_result *slice = &self->slice;
     self->sum.rows += slice->rows;
     self->sum.missing += slice->missing;
     self->sum.different += slice->different;
-    self->sum.orphans += slice->orphans;
+    self->sum.extra += slice->extra;
     self->sum.repaired += slice->repaired;
     self->sum.unsettled += slice->unsettled;
     self->sum.large += slice->large;
@@ -102,7 +102,7 @@ expect_same(fixture *self)
 {
     compare(self, false);
     g_assert_cmpstr(self->text->str, ==, "");
-    g_assert_cmpuint(self->sum.missing + self->sum.different + self->sum.orphans + self->sum.unsettled +
+    g_assert_cmpuint(self->sum.missing + self->sum.different + self->sum.extra + self->sum.unsettled +
                          self->sum.foreign,
                      ==, 0);
 }
@@ -204,9 +204,9 @@ typedef struct difference_case {
 
 static const difference_case cases[] = {
     {"missing", make_missing, "MISSING " KEY ": the other placement does not have the record"},
-    {"extra", make_extra, "ORPHAN " KEY ": the placement that scans read does not have the record"},
+    {"extra", make_extra, "EXTRA " KEY ": the placement that scans read does not have the record"},
     {"half removed", make_half_removed,
-     "ORPHAN " KEY ": the placement that scans read does not have the record"},
+     "EXTRA " KEY ": the placement that scans read does not have the record"},
     {"half removed column", make_half_removed_column,
      "DIFFERENT " KEY ": note with timestamp 1000 is only here"},
     {"stale", make_stale,
@@ -314,7 +314,7 @@ test_large(void)
     g_assert_cmpuint(self.sum.large, ==, 3 + 2); /* the copy of r05 is small */
     g_assert_cmpuint(self.sum.rows, ==, 17 + 18);
     g_assert_cmpuint(self.sum.repaired, ==, 1);
-    g_assert_cmpuint(self.sum.missing + self.sum.orphans + self.sum.unsettled, ==, 0);
+    g_assert_cmpuint(self.sum.missing + self.sum.extra + self.sum.unsettled, ==, 0);
     ((kw_model *)(uintptr_t)kw_policy_model(self.desk->policy))->limits.frame_bytes = 1 << 20;
     expect_same(&self);
     tear_down(&self);
@@ -382,7 +382,7 @@ test_concurrent(void)
     }
     for (int i = 0; running; i++) {
         compare(&self, i % 2);
-        g_assert_cmpuint(self.sum.missing + self.sum.different + self.sum.orphans, ==, 0);
+        g_assert_cmpuint(self.sum.missing + self.sum.different + self.sum.extra, ==, 0);
     }
     for (size_t i = 0; i < WRITERS; i++)
         kw_arena_free(writers[i].call.arena);
