@@ -292,7 +292,7 @@ kw_command_advise(kw_cli *cli, int argc, char **argv)
     const char *mistake;
     int code;
     const GOptionEntry entries[] = {
-        {"policy", 'p', 0, G_OPTION_ARG_FILENAME_ARRAY, &words.policies,
+        {"policy", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &words.policies,
          "Policy to evaluate (repeat it to compare policies)", "FILE"},
         {"sample", 's', 0, G_OPTION_ARG_FILENAME, &words.sample,
          "Typical records, same formats as import; - is standard input", "FILE"},

@@ -111,7 +111,7 @@ class Advise(unittest.TestCase):
     # --- output formats -----------------------------------------------------------------
 
     def test_text(self):
-        printed = self.keyway("-p", "by-time.yaml", "-p", "base31.yaml", "-p", "salted.yaml", "-s", "orders.csv", "-q",
+        printed = self.keyway("--policy", "by-time.yaml", "--policy", "base31.yaml", "--policy", "salted.yaml", "-s", "orders.csv", "-q",
                            "queries.txt", "--regions", "31")
         golden = GOLDEN / "advise.txt"
         if os.environ.get("KW_UPDATE_GOLDEN"):
@@ -146,7 +146,7 @@ class Advise(unittest.TestCase):
         self.assertIn("a record is written 2 times instead of 1", advice["words"][-1])
 
     def test_page(self):
-        self.keyway("-p", "by-time.yaml", "-p", "salted.yaml", "-s", "orders.csv", "-q", "queries.txt", "--html",
+        self.keyway("--policy", "by-time.yaml", "--policy", "salted.yaml", "-s", "orders.csv", "-q", "queries.txt", "--html",
                     "page.html")
         page = (self.folder / "page.html").read_text(encoding="utf-8")
         plots = re.findall(r"<svg.*?</svg>", page, re.DOTALL)
@@ -161,7 +161,7 @@ class Advise(unittest.TestCase):
 
     def test_page_escapes(self):
         self.write("evil.txt", "order_id=1   # <b>&\"\n")
-        self.keyway("-p", "salted.yaml", "-s", "orders.csv", "-q", "evil.txt", "--html", "evil.html")
+        self.keyway("--policy", "salted.yaml", "-s", "orders.csv", "-q", "evil.txt", "--html", "evil.html")
         page = (self.folder / "evil.html").read_text(encoding="utf-8")
         self.assertIn("&lt;b&gt;&amp;", page)
         self.assertNotIn("<b>&", page)
@@ -170,7 +170,7 @@ class Advise(unittest.TestCase):
 
     def test_json_lines_and_bad_records(self):
         self.write("some.jsonl", '{"order_id": 1, "ts": 5}\n{"order_id": "x"}\n{"order_id": 2}\n')
-        done = subprocess.run([KEYWAY, "advise", "-p", "by-time.yaml", "-s", "some.jsonl", "-o", "json"],
+        done = subprocess.run([KEYWAY, "advise", "--policy", "by-time.yaml", "-s", "some.jsonl", "-o", "json"],
                               capture_output=True, text=True, cwd=self.folder, timeout=300)
         path = json.loads(done.stdout)["paths"][0]
         self.assertIn("some.jsonl:2: ", done.stderr)
@@ -189,16 +189,16 @@ class Advise(unittest.TestCase):
 
     def test_wrong_policies(self):
         self.write("broken.yaml", BY_TIME.replace("order_id: int", "order_id: itn"))
-        self.assertIn("broken", self.keyway("-p", "broken.yaml", "-s", "orders.csv", status=3))
-        text = self.keyway("-p", "salted.yaml", "-p", "broken.yaml", "-s", "orders.csv", status=3)
+        self.assertIn("broken", self.keyway("--policy", "broken.yaml", "-s", "orders.csv", status=3))
+        text = self.keyway("--policy", "salted.yaml", "--policy", "broken.yaml", "-s", "orders.csv", status=3)
         self.assertRegex(text, r"broken:4:17: .*itn")
         self.write("other.yaml", BY_TIME.replace("  orders:", "  others:"))
         self.assertIn('candidate "other" has no table "orders"',
-                      self.keyway("-p", "salted.yaml", "-p", "other.yaml", "-s", "orders.csv", status=4))
-        self.assertIn("it has: orders", self.keyway("-p", "salted.yaml", "-s", "orders.csv", "--table", "x", status=4))
+                      self.keyway("--policy", "salted.yaml", "--policy", "other.yaml", "-s", "orders.csv", status=4))
+        self.assertIn("it has: orders", self.keyway("--policy", "salted.yaml", "-s", "orders.csv", "--table", "x", status=4))
         self.write("two.yaml", BY_TIME + BY_TIME.replace("tables:\n", "").replace("  orders:", "  more:"))
-        self.assertIn("--table", self.keyway("-p", "two.yaml", "-s", "orders.csv", status=3))
-        self.assertIn("absent.yaml", self.keyway("-p", "absent.yaml", "-s", "orders.csv", status=1))
+        self.assertIn("--table", self.keyway("--policy", "two.yaml", "-s", "orders.csv", status=3))
+        self.assertIn("absent.yaml", self.keyway("--policy", "absent.yaml", "-s", "orders.csv", status=1))
 
     def test_wrong_queries(self):
         for line, part in (("order_idd=1", "order_idd"), ("scan others", "others"), ("--frm ts=1", "--frm"),
@@ -206,7 +206,7 @@ class Advise(unittest.TestCase):
                            ('{"where": {"order_id": []}}', "order_id"), ('{"from": {"ts": 1, "order_id": 2}}', "from"),
                            ("--asc --desc", "cannot be combined")):
             self.write("wrong.txt", f"# one\n{line}\n")
-            done = subprocess.run([KEYWAY, "advise", "-p", "salted.yaml", "-s", "orders.csv", "-q", "wrong.txt"],
+            done = subprocess.run([KEYWAY, "advise", "--policy", "salted.yaml", "-s", "orders.csv", "-q", "wrong.txt"],
                                   capture_output=True, text=True, cwd=self.folder, timeout=300)
             self.assertIn(done.returncode, (1, 3), line)
             self.assertIn("wrong.txt:2: ", done.stderr)
@@ -214,19 +214,19 @@ class Advise(unittest.TestCase):
 
     def test_wrong_options(self):
         self.assertIn("--policy is missing", self.keyway("-s", "orders.csv", status=2))
-        self.assertIn("--sample is missing", self.keyway("-p", "salted.yaml", status=2))
-        self.assertIn("256", self.keyway("-p", "salted.yaml", "-s", "orders.csv", "--regions", "257", status=2))
-        self.assertIn("csv", self.keyway("-p", "salted.yaml", "-s", "orders.csv", "-o", "csv", status=2))
+        self.assertIn("--sample is missing", self.keyway("--policy", "salted.yaml", status=2))
+        self.assertIn("256", self.keyway("--policy", "salted.yaml", "-s", "orders.csv", "--regions", "257", status=2))
+        self.assertIn("csv", self.keyway("--policy", "salted.yaml", "-s", "orders.csv", "-o", "csv", status=2))
         self.assertIn("not a timestamp",
-                      self.keyway("-p", "salted.yaml", "-s", "orders.csv", "--time", "order_id", status=3))
+                      self.keyway("--policy", "salted.yaml", "-s", "orders.csv", "--time", "order_id", status=3))
 
     # --- the gateway -----------------------------------------------------------------------------
 
     def test_own_gateway_leaves_nothing(self):
         with tempfile.TemporaryDirectory() as folder:
-            self.keyway("-p", "salted.yaml", "-s", "orders.csv", TMPDIR=folder)
+            self.keyway("--policy", "salted.yaml", "-s", "orders.csv", TMPDIR=folder)
             self.assertEqual(os.listdir(folder), [])
-            text = self.keyway("-p", "salted.yaml", "-s", "orders.csv", status=1, TMPDIR=folder, KEYWAYD="/bin/false")
+            text = self.keyway("--policy", "salted.yaml", "-s", "orders.csv", status=1, TMPDIR=folder, KEYWAYD="/bin/false")
             self.assertIn("keywayd exited before it opened its port", text)
             self.assertEqual(os.listdir(folder), [])
 

@@ -66,7 +66,7 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.complete("keyway create order_events --algorithm r"), ["rule"])
         self.assertEqual(self.complete("keyway scan order_events --limit "), [])
         (self.folder / "old.yaml").touch()
-        for line in ("check o", "policy diff o", "advise --policy o", "advise -p o", "import order_events o",
+        for line in ("check o", "policy diff o", "advise --policy o", "advise -s o", "import order_events o",
                      "--tls-ca o", "import order_events x --reject o"):
             self.assertEqual(self.complete(f"keyway {line}"), ["old.yaml"], line)
 
