@@ -9,7 +9,7 @@ import os
 import unittest
 
 from change_case import HASHED, SALTED, SEED
-from change_hbase_case import ONE, ROWS, SEVERAL, SIMULATED, STORE, HBaseCase
+from change_hbase_case import ONCE, ONE, ROWS, SEVERAL, SIMULATED, STORE, HBaseCase
 from changing import apply, call, json_lines, keyway, order, put_all, status, wait_until_compared, wait_until_ended
 from keyway_gateway import Gateway, plain, record, value, wait_until
 from keyway_thrift.ttypes import Code, CompareOp, Condition, Query
@@ -70,6 +70,7 @@ table t
         self.assertIsNone(status(gateway, "t"))
 
 
+    @ONCE
     def test_store_table_is_created(self):
         """Also by a gateway that creates no missing store tables when it starts."""
         self.start(1, rows=10)
@@ -145,6 +146,7 @@ class Change(HBaseCase):
         self.expect_all(load.final(), load.uncertain())
         print(load.counts, f"longest atomic operation: {load.longest:.2f} s")
 
+    @ONCE
     def test_whole(self):
         self.whole()
 

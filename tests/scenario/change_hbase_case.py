@@ -22,6 +22,7 @@ ROWS = 600
 # Each test runs once on the simulated HBase, and the most different ones on a real one.
 ONE = unittest.skipUnless(GATEWAYS == 1, "needs one gateway")
 SEVERAL = unittest.skipUnless(GATEWAYS > 1, "needs several gateways")
+ONCE = unittest.skipIf(GATEWAYS > 1 and STORE == "sim", "runs on the simulated HBase with one gateway, and on a real one with several")
 SIMULATED = unittest.skipUnless(GATEWAYS > 1 and STORE == "sim", "needs several gateways on the simulated HBase")
 
 
