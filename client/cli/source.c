@@ -98,8 +98,9 @@ find_format(kw_source *source, const char *format, bool *ret_csv, GError **error
         return true;
     first = first_character(source);
     source->is_array = first == '[';
-    *ret_csv = format == NULL && !g_str_has_suffix(source->path, ".jsonl") &&
-               !g_str_has_suffix(source->path, ".ndjson") && first != '{' && first != '[';
+    *ret_csv = format == NULL && !g_str_has_suffix(source->path, ".json") &&
+               !g_str_has_suffix(source->path, ".jsonl") && !g_str_has_suffix(source->path, ".ndjson") &&
+               first != '{' && first != '[';
     return kw_source_check(source, error);
 }
 

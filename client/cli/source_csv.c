@@ -60,12 +60,13 @@ broken(kw_csv_reader *reader, const kw_source *source, GError **error)
     int code = csv_error(&reader->parser);
     bool escaped = strstr(source->line, "\\\"") != NULL;
 
-    g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID, "%s, line %" G_GUINT64_FORMAT ": %s%s",
+    g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID, "%s, line %" G_GUINT64_FORMAT ": %s%s%s",
                 source->path, source->number,
                 code == CSV_EPARSE
                     ? "a quote is not closed, or is inside a cell that does not start with a quote"
                     : csv_strerror(code),
-                escaped ? "; a backslash does not escape a quote: double it" : "");
+                escaped ? "; a backslash does not escape a quote: double it" : "",
+                reader->names == NULL ? "; the first line must have the names of the fields" : "");
     return false;
 }
 
@@ -140,6 +141,13 @@ check_names(const kw_csv_reader *reader, kw_source *source, GError **error)
                 "%s, line %" G_GUINT64_FORMAT
                 ": cell %u names no field; pandas writes such a column of row numbers unless index=False",
                 source->path, reader->names_line, (guint)(name - names) + 1);
+            return false;
+        }
+        if (**name == '\'') {
+            g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID,
+                        "%s, line %" G_GUINT64_FORMAT
+                        ": the cells are in single quotes; CSV has double quotes",
+                        source->path, reader->names_line);
             return false;
         }
         if (kw_field_named(source->table, *name, &entry, error) == NULL) {

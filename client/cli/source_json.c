@@ -82,14 +82,16 @@ unwrap(JsonNode *root)
     return json_object_get_member(object, "record");
 }
 
-/* True if the line has only the opening brace of an object, as in indented JSON. */
+/* True if the line begins an object that goes on in the next line, as in indented JSON, or in an object
+ * around an array of records. */
 static bool
-is_open_brace(const kw_source *source)
+ends_open(const kw_source *source)
 {
-    const char *brace = strchr(source->line, '{');
+    gsize end = source->length;
 
-    return brace != NULL && strspn(source->line, " \t") == (gsize)(brace - source->line) &&
-           brace[1 + strspn(brace + 1, " \t\r\n")] == '\0';
+    while (end > 0 && g_ascii_isspace(source->line[end - 1]))
+        end--;
+    return source->line[strspn(source->line, " \t")] == '{' && strchr("{[", source->line[end - 1]) != NULL;
 }
 
 void
@@ -112,7 +114,7 @@ kw_json_line_parse(const kw_source *source, kw_source_item *ret_item)
         g_set_error_literal(&ret_item->error, KW_CLIENT_ERROR, KW_CLIENT_INVALID,
                             read == root ? "the line is not a JSON object"
                                          : "the line's record is not a JSON object");
-    else if (!source->is_array && is_open_brace(source))
+    else if (!source->is_array && ends_open(source))
         g_prefix_error(
             &ret_item->error,
             "the object does not end on this line; write one object per line (jq -c), or one array: ");

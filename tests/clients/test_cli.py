@@ -403,13 +403,18 @@ class Importing(Case):
     def test_files_that_cannot_be_read(self):
         with FakeGateway() as gateway:
             for name, text, message in [("a.csv", "", "has no lines"), ("b.csv", "order_id,tss\n", 'no field "tss"'),
-                                        ("c.csv", "ts,ts\n", "listed twice"), ("d.csv", 'ts\n"1', "line 2")]:
+                                        ("c.csv", "ts,ts\n", "listed twice"), ("d.csv", 'ts\n"1', "line 2"),
+                                        ("f.csv", 'Saved to "x":\norder_id,ts\n', "line 1: a quote is not closed, or is inside a cell "
+                                         "that does not start with a quote; the first line must have the names of the fields")]:
                 with self.subTest(name=name):
                     self.assertIn(message, self.run_bad(3, gateway, "import", "order_events", str(self.file(name, text))))
             self.assertIn("No such file", self.run_bad(1, gateway, "import", "order_events", "/nowhere/x.csv"))
             done = keyway(gateway, "import", "order_events", str(self.file("e.csv", "order_id,ts\nA\nB,1\n")))
             self.assertEqual(done.returncode, 9)
             self.assertIn("e.csv:2: 1 cells, but line 1 names 2 fields", done.stderr)
+            done = keyway(gateway, "import", "order_events", str(self.file("g.json", "Saved\n")))
+            self.assertEqual(done.returncode, 9)
+            self.assertIn("g.json:1: the line is not JSON", done.stderr)
             done = keyway(gateway, "import", "order_events", str(self.file("f.csv", "\n\norder_id,ts\nA\nB,1\n")))
             self.assertIn("f.csv:4: 1 cells, but line 3 names 2 fields", done.stderr)
 

@@ -33,6 +33,7 @@ ROUNDED = ("libreoffice-", "pandas-epoch", "pandas-iso", "sqlite-csv")  # these 
 # The files that are rejected, or stored in part: exit status, records stored, and what the messages contain.
 CAUSES = {
     "jq-stream.json": (9, 0, ["jq-stream.json:1: the object does not end on this line; write one object per line (jq -c), or one array"]),
+    "mariadb-batch.tsv": (3, 1, ["line 3: a quote is not closed, or is inside a cell that does not start with a quote"]),
     "mariadb-outfile.csv": (3, 1, ["line 3: a quote is not closed", "a backslash does not escape a quote: double it"]),
     "mariadb-outfile.tsv": (3, 1, ["line 3: a quote is not closed, or is inside a cell that does not start with a quote"]),
     "node-date-string.csv": (9, 0, ['field ts: "Sat Nov 21 2026 10:00:00 GMT+0000 (Coordinated Universal Time)" is not a timestamp like 2026-11-21T10:00:00Z']),
@@ -40,6 +41,9 @@ CAUSES = {
     "pandas-columns.json": (9, 0, ["field order_id: the value is an object, but the field is not a map"]),
     "pandas-index.csv": (3, 0, ["line 1: cell 1 names no field", "index=False"]),
     "pandas-na.csv": (9, 2, ['field visits: "NA" is not an integer', "stored as the text NA, or one like it: 1.", "--null NA"]),
+    "sqlline-csv.csv": (3, 0, ["line 1: the cells are in single quotes; CSV has double quotes"]),
+    "sqlline-json.json": (9, 1, ["sqlline-json.json:1: the object does not end on this line; write one object per line (jq -c), or one array"]),
+    "sqlline-tsv.tsv": (9, 2, ['field visits: "null" is not an integer']),
 }
 PARTS = {
     "sqlite-list.csv": {("A-001", 1795255200250): {"visits": 3}, ("007", 1795255201000): {"visits": 12345678901}},

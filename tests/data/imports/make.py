@@ -4,10 +4,12 @@
 """
 import csv
 import json
+import os
 import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 
 FOLDER = pathlib.Path(sys.argv[1]).resolve()
 RECORDS = [
@@ -213,11 +215,38 @@ def mariadb():
         head = "\t".join(NAMES) + "\n"
         write("mariadb-outfile.tsv", head.encode() + pathlib.Path(folder, "out.txt").read_bytes())
         write("mariadb-outfile.csv", ",".join(NAMES).encode() + b"\n" + pathlib.Path(folder, "out.csv").read_bytes())
+        socket = f"--socket={folder}/socket"
+        server = subprocess.Popen([*start[:3], "--user=root", "--skip-networking", socket, "--character-set-server=utf8mb4"], stderr=subprocess.DEVNULL)
+        try:
+            while not pathlib.Path(folder, "socket").exists():
+                time.sleep(0.1)
+            client = ["mariadb", "--no-defaults", socket, "--user=root", "--default-character-set=utf8mb4", "--batch"]
+            write("mariadb-batch.tsv", run([*client, "--execute=SELECT * FROM d.o"]))
+        finally:
+            server.terminate()
+            server.wait()
+
+
+@made_by
+def sqlline():
+    """sqlline, with which Phoenix exports tables, on another database. SQLLINE_JARS: the class path with sqlline and H2."""
+    with tempfile.TemporaryDirectory() as folder:
+        columns = ", ".join(f'{name} AS "{name}"' for name in NAMES)
+        script = ["CREATE TABLE o (order_id VARCHAR(9), ts TIMESTAMP(3), status VARCHAR, city VARCHAR, amount DOUBLE, visits BIGINT, paid BOOLEAN);",
+                  "INSERT INTO o VALUES " + rows_of_sql(lambda text: text.replace("T", " ").rstrip("Z")).replace("\n", "'||CHAR(10)||'") + ";"]
+        for form in ("csv", "tsv", "json"):
+            script += [f"!outputformat {form}", f"!record {folder}/out.{form}", f"SELECT {columns} FROM o;", "!record"]
+        pathlib.Path(folder, "script").write_text("\n".join([*script, "!quit", ""]), encoding="utf-8")
+        run(["java", "-Dfile.encoding=UTF-8", "-Duser.timezone=UTC", "-cp", os.environ["SQLLINE_JARS"], "sqlline.SqlLine",
+             "-u", "jdbc:h2:mem:o", "-n", "sa", "-p", "", "--silent=true", f"--run={folder}/script"])
+        for form in ("csv", "tsv", "json"):
+            content = pathlib.Path(folder, "out." + form).read_bytes()
+            write(f"sqlline-{form}.{form}", content.split(b"\n", 1)[1])  # the first line is the message "Saving all output to ..."
 
 
 if __name__ == "__main__":
     for maker in sys.argv[2:] or MADE:
         try:
             MADE[maker]()
-        except (FileNotFoundError, ImportError, subprocess.CalledProcessError) as error:
+        except (FileNotFoundError, ImportError, KeyError, subprocess.CalledProcessError) as error:
             print("skipped", maker, error, (getattr(error, "stderr", b"") or b"")[-600:].decode("utf-8", "replace"))
