@@ -226,10 +226,7 @@ write_entries(kw_committer *committer, bool synced, kw_error *ret_error)
         committer->commit_ns = (committer->commit_ns * 7 + (kw_clock_mono_ns() - began_ns)) / 8;
     }
     if (has_entries)
-        atomic_store(&committer->store->disk, good ? KW_DISK_WORKS
-                                              : kw_engine_sync_failed(&committer->store->engine)
-                                                  ? KW_DISK_SYNC_FAILED
-                                                  : KW_DISK_WRITE_FAILED);
+        atomic_store(&committer->store->disk, kw_engine_disk(&committer->store->engine));
     return good;
 }
 
@@ -419,7 +416,8 @@ probe_disk(kw_committer *committer)
 static void
 idle(kw_committer *committer)
 {
-    if (atomic_load(&committer->store->disk) == KW_DISK_WRITE_FAILED)
+    kw_disk_state disk = atomic_load(&committer->store->disk);
+    if (disk == KW_DISK_FULL || disk == KW_DISK_WRITE_FAILED)
         probe_disk(committer);
     else
         kw_acknowledged_look(&committer->store->acknowledged);

@@ -28,6 +28,11 @@ embedded_ready(kw_store *base, kw_error *ret_error)
     switch (atomic_load(&store->disk)) {
     case KW_DISK_WORKS:
         return true;
+    case KW_DISK_FULL:
+        return kw_error_set(ret_error, KW_UNAVAILABLE,
+                            "the disk of %s is full; writes continue when it has " KW_DISK_FREE_SPACE
+                            " of free space",
+                            store->path);
     case KW_DISK_WRITE_FAILED:
         return kw_error_set(ret_error, KW_UNAVAILABLE,
                             "the last write to %s failed; the gateway retries each second", store->path);

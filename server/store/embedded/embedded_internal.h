@@ -33,11 +33,6 @@ typedef struct kw_pool_job kw_pool_job;
 typedef struct kw_committer kw_committer;
 typedef struct kw_pool kw_pool;
 
-/* The result of the last write. RocksDB recovers from a failed write. It does not recover from a failed sync,
- * because the kernel can have dropped the data. Only a restart reads the log again and so finds out what is
- * on disk. */
-typedef enum kw_disk_state { KW_DISK_WORKS, KW_DISK_WRITE_FAILED, KW_DISK_SYNC_FAILED } kw_disk_state;
-
 struct kw_embedded {
     kw_store base;
     char *path;

@@ -24,9 +24,8 @@
 #define INDEX_RESTART 16
 #define BLOOM_BITS 10.0
 
-/* After a write has failed because the disk was full, RocksDB waits until more than one write buffer is free,
- * and then writes all buffers to files. It looks for free space every five seconds. */
-#define FREE_SPACE "64 MiB"
+/* KW_DISK_FREE_SPACE: after a write has failed because the disk was full, RocksDB waits until more than one
+ * write buffer is free, and then writes all buffers to files. It looks for free space every five seconds. */
 G_STATIC_ASSERT(WRITE_BUFFERS *WRITE_BUFFER_BYTES == (size_t)64 * 1024 * 1024);
 
 /* --- failures --------------------------------------------------------------------------------------- */
@@ -57,15 +56,21 @@ kw_engine_write_succeeded(void)
            KW_LOG_FACT("failures_not_logged", atomic_exchange(&unlogged, 0)));
 }
 
+static bool
+is_full(const char *message)
+{
+    return strstr(message, "No space left") != NULL;
+}
+
 bool
 kw_engine_failed(char *message, const char *doing, kw_error *ret_error)
 {
     g_assert(message && doing);
     bool corrupt = g_str_has_prefix(message, "Corruption");
-    bool full = strstr(message, "No space left") != NULL;
+    bool full = is_full(message);
     if (should_log(full))
         kw_log(KW_LOG_ERROR, "embedded",
-               full ? "the disk is full; writes fail until it has up to " FREE_SPACE " of free space"
+               full ? "the disk is full; writes fail until it has up to " KW_DISK_FREE_SPACE " of free space"
                     : "RocksDB failed",
                KW_LOG_FACT("doing", doing), KW_LOG_FACT("reason", message),
                KW_LOG_FACT("failures_not_logged", atomic_exchange(&unlogged, 0)));
@@ -73,7 +78,7 @@ kw_engine_failed(char *message, const char *doing, kw_error *ret_error)
     return kw_error_set(ret_error, corrupt ? KW_CORRUPT : KW_UNAVAILABLE,
                         "the embedded store failed while %s%s", doing,
                         corrupt ? ": stored data is damaged"
-                        : full  ? ": the disk is full; free " FREE_SPACE " on it"
+                        : full  ? ": the disk is full; free " KW_DISK_FREE_SPACE " on it"
                                 : "");
 }
 
@@ -104,11 +109,15 @@ kw_engine_check_write(kw_engine *engine, char *message, kw_error *ret_error)
     return false;
 }
 
-bool
-kw_engine_sync_failed(const kw_engine *engine)
+kw_disk_state
+kw_engine_disk(const kw_engine *engine)
 {
-    return engine->write_failure &&
-           (strstr(engine->write_failure, "While fdatasync") || strstr(engine->write_failure, "While fsync"));
+    const char *failure = engine->write_failure;
+    if (!failure)
+        return KW_DISK_WORKS;
+    if (strstr(failure, "While fdatasync") || strstr(failure, "While fsync"))
+        return KW_DISK_SYNC_FAILED;
+    return is_full(failure) ? KW_DISK_FULL : KW_DISK_WRITE_FAILED;
 }
 
 bool

@@ -35,8 +35,21 @@ bool kw_engine_failed(char *message, const char *doing, kw_error *ret_error);
  * contain the write anyway. */
 bool kw_engine_check_write(kw_engine *engine, char *message, kw_error *ret_error);
 
-/* True if the last write failed because the log could not be synced. Call it on the writing thread. */
-bool kw_engine_sync_failed(const kw_engine *engine);
+/* The result of the last write. RocksDB recovers from a failed write. It does not recover from a failed sync,
+ * because the kernel can have dropped the data. Only a restart reads the log again and so finds out what is
+ * on disk. */
+typedef enum kw_disk_state {
+    KW_DISK_WORKS,
+    KW_DISK_FULL,
+    KW_DISK_WRITE_FAILED, /* for another reason */
+    KW_DISK_SYNC_FAILED
+} kw_disk_state;
+
+/* Call it on the writing thread. */
+kw_disk_state kw_engine_disk(const kw_engine *engine);
+
+/* How much free space a full disk needs before writes continue. */
+#define KW_DISK_FREE_SPACE "64 MiB"
 
 /* Notes that a write succeeded. Logs the end of a disk-full period. */
 void kw_engine_write_succeeded(void);

@@ -78,6 +78,7 @@ class SmallDisk(unittest.TestCase):
         self.assertIn("the disk is full; free 64 MiB on it", error.message)
         self.check_stored()
         wait_until(lambda: not self.gateway.ready()["ready"], "/readyz to report the full disk")
+        self.assertIn("is full; writes continue when it has 64 MiB of free space", str(self.gateway.ready()["reasons"]))
         os.unlink(os.path.join(self.disk, "small"))
         self.put()  # can succeed or fail, but does not end the gateway
         self.check_stored()
