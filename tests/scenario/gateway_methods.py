@@ -182,7 +182,7 @@ class Methods:
             page = self.data.latest(Query(table="events", bound=record(id=self.me), bound_any=some, order=order))
             self.assertEqual(plain(page.rows[0])["ts"], first)
         self.assertEqual(self.data.latest(Query(table="events", bound=record(id=self.me + "?"))).rows, [])
-        self.refused(Code.INVALID, "limit", self.data.latest, Query(table="events", bound=record(id="a"), limit=2))
+        self.refused(Code.INVALID, "or use scan with order DESCENDING", self.data.latest, Query(table="events", bound=record(id="a"), limit=2))
 
     def test_invalid_calls(self):
         self.refused(Code.NOT_FOUND, '"events"?', self.data.put, "event", record(id="a", ts=1), None)

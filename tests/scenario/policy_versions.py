@@ -129,6 +129,7 @@ class Versions(unittest.TestCase):
         found = a.ready()
         self.assertFalse(found["ready"])
         self.assertTrue(any(IMPORT in reason for reason in found["reasons"]), found)
+        self.assertNotIn("waiting for the store", found["reasons"])
         for call in (lambda: self.put(a), lambda: self.fields(a)):
             with self.assertRaises(KeywayError) as caught:
                 call()

@@ -61,6 +61,7 @@ answered(caller *self, kw_rows *rows, const kw_error *error)
     if (error && error->code == KW_BUSY) {
         g_assert_cmpuint(error->retry_after_ms, >, 0);
         g_assert_false(error->maybe_applied);
+        g_assert_null(strstr(error->text, " 1 calls "));
         kw_timer_start_ms(self->pause, error->retry_after_ms);
     } else {
         kw_timer_start_ms(self->pause, 0);
