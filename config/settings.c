@@ -392,9 +392,10 @@ static const kw_setting source_settings[] = {
      .offset = offsetof(kw_draft, model.policy_in_store),
      .choices = policy_sources,
      .fallback = "file",
-     .about = "file: this file has them. store: all gateways of a store share them. The catalog keeps every "
-              "version, and the commands keyway policy import and keyway policy apply write new ones. The "
-              "file then has no tables, and of sequences only redis_password_file."},
+     .about =
+         "file: this file has them. store: all gateways of a store share them. The catalog keeps every "
+         "policy version, and the commands keyway policy import and keyway policy apply write new ones. The "
+         "file then has no tables, and of sequences only redis_password_file."},
     {.name = NULL},
 };
 

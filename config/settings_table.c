@@ -257,7 +257,7 @@ static const kw_section family_section = {
      .least = 1,                                                                                             \
      .most = LAYOUT_MOST,                                                                                    \
      .fallback = "1",                                                                                        \
-     .about = "Number of this version of the rule. A changed rule needs a new number."},                     \
+     .about = "Number of this rule. A changed rule needs a new number."},                                    \
     {                                                                                                        \
         .name = "splits", .kind = KW_KIND_SECTION, .offset = offsetof(draft, path.splits),                   \
         .section = &splits_section, .about = "How a new store table is split into regions."                  \

@@ -87,8 +87,9 @@ parse_global(kw_cli *cli, int *argc, char **argv, int *ret_exit)
     g_autofree char *text = summary();
     g_autoptr(kw_options) options = kw_options_new("COMMAND [ARGUMENT...]", text);
     gboolean version = FALSE;
-    const GOptionEntry entries[] = {{"version", 0, 0, G_OPTION_ARG_NONE, &version, "Print the version", NULL},
-                                    G_OPTION_ENTRY_NULL};
+    const GOptionEntry entries[] = {
+        {"version", 0, 0, G_OPTION_ARG_NONE, &version, "Print the release of the program", NULL},
+        G_OPTION_ENTRY_NULL};
 
     kw_options_stop_at_argument(options);
     kw_options_add(options, "program", "Options:", NULL, entries);

@@ -45,7 +45,7 @@ read_options(int *count, char ***arguments, options *wanted, GError **ret_failed
          NULL},
         {"reference", 0, 0, G_OPTION_ARG_NONE, &wanted->reference,
          "Print all settings that a policy can contain", NULL},
-        {"version", 'V', 0, G_OPTION_ARG_NONE, &wanted->version, "Print the version", NULL},
+        {"version", 'V', 0, G_OPTION_ARG_NONE, &wanted->version, "Print the release of the program", NULL},
         {0}};
     g_autoptr(GOptionContext) context = g_option_context_new("- gateway for HBase over Thrift");
     g_option_context_add_main_entries(context, entries, NULL);
