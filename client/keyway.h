@@ -300,7 +300,7 @@ KW_CLIENT_API bool kw_scan_next(kw_scan *scan, const kw_record **ret_record, GEr
 KW_CLIENT_API guint kw_scan_page_left(const kw_scan *scan);
 /* The start of the next page; NULL after the last page. Belongs to the scan. */
 KW_CLIENT_API GBytes *kw_scan_cursor(const kw_scan *scan);
-/* Sums over the pages fetched so far. Scanned rows per returned row are the efficiency; 1 is best. */
+/* Sums over the pages fetched so far. The best number of scanned rows per returned row is 1. */
 KW_CLIENT_API gint64 kw_scan_rows_scanned(const kw_scan *scan);
 KW_CLIENT_API gint64 kw_scan_rows_returned(const kw_scan *scan);
 /* The rows that were skipped because of kw_query_skip_undecodable. */
@@ -384,7 +384,7 @@ typedef struct kw_explanation {
     gint64 ranges_count; /* number of all ranges */
     bool reversed;
     char **notes;
-    double expected_efficiency; /* rows scanned per row returned; 0: unknown */
+    double expected_reads_per_row; /* rows scanned per row returned; 0: unknown */
     char *text;
 } kw_explanation;
 
@@ -510,7 +510,7 @@ typedef struct kw_advised_query {
     gint32 groups;
     bool point;
     bool ordered;
-    double expected_efficiency;
+    double expected_reads_per_row;
     gint64 scanned;  /* rows of the sample that are read */
     gint64 matching; /* ... that are returned */
 } kw_advised_query;

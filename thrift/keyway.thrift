@@ -326,7 +326,7 @@ struct Explanation {
   /** Fan-out, pruned ranges, and conditions checked on each row: one sentence each. */
   5: optional list<string> notes,
   /** Expected number of rows scanned per row returned; 1 is best. */
-  6: optional double expected_efficiency,
+  6: optional double expected_reads_per_row,
   7: required string text,
   /** Number of ranges; `ranges` has the first 4,096 of them. */
   8: optional i64 ranges_count
@@ -843,7 +843,7 @@ struct AdvisedQuestion {
   /** True if every range is one row. */
   7: required bool point,
   8: required bool ordered,
-  9: required double expected_efficiency,
+  9: required double expected_reads_per_row,
   /** Rows of the sample that the query reads: all rows in the ranges, or as many as the limit needs. */
   10: required i64 scanned,
   /** Rows of the sample that the query returns. */

@@ -39,7 +39,7 @@ typedef struct kw_advise_view {
 char *kw_advise_window(const kw_advice *advice);
 
 /* Rows read per row returned; 0 if no row is returned. */
-double kw_advise_measured_efficiency(const kw_advised_query *query);
+double kw_advise_measured_reads_per_row(const kw_advised_query *query);
 
 /* "merge", "concat", "one range", ... */
 const char *kw_advise_reading(const kw_advised_query *query);

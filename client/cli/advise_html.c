@@ -244,8 +244,8 @@ query_row(GString *to, const kw_advise_view *view, const kw_advised_query *query
     number_cell(to, query->ranges, 0);
     cell(to, kw_advise_reading(query));
     cell(to, query->ordered ? "yes" : "no");
-    number_cell(to, query->expected_efficiency, 2);
-    number_cell(to, kw_advise_measured_efficiency(query), 2);
+    number_cell(to, query->expected_reads_per_row, 2);
+    number_cell(to, kw_advise_measured_reads_per_row(query), 2);
     number_cell(to, (double)query->scanned, 0);
     number_cell(to, (double)query->matching, 0);
     g_string_append(to, "</tr>");
@@ -331,8 +331,8 @@ kw_advise_page(const kw_advise_view *view)
     g_string_append(
         to, "<footer>The effective number of regions says how evenly the writes of a window are spread: "
             "this number of equally used regions would spread them as evenly. 1 means that one region server "
-            "receives all writes of the table. Rows read per row returned is the efficiency of a query; 1 is "
-            "best. A query with a limit is counted as if the matching rows were spread evenly among the rows "
+            "receives all writes of the table. The best number of rows read per row returned "
+            "is 1. A query with a limit is counted as if the matching rows were spread evenly among the rows "
             "of the ranges; each further merged range costs one more row.</footer></main></body></html>\n");
     return to;
 }

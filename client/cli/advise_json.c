@@ -101,11 +101,11 @@ add_query(JsonBuilder *to, const kw_advise_view *view, const kw_advised_query *q
         kw_json_add_number(to, "groups", query->groups);
         kw_json_add_flag(to, "point", query->point);
         kw_json_add_flag(to, "ordered", query->ordered);
-        kw_json_add_real(to, "expected_efficiency", query->expected_efficiency);
+        kw_json_add_real(to, "expected_reads_per_row", query->expected_reads_per_row);
         kw_json_add_number(to, "scanned", query->scanned);
         kw_json_add_number(to, "matching", query->matching);
         if (query->matching > 0)
-            kw_json_add_real(to, "real_efficiency", kw_advise_measured_efficiency(query));
+            kw_json_add_real(to, "measured_reads_per_row", kw_advise_measured_reads_per_row(query));
     }
     json_builder_end_object(to);
 }

@@ -24,7 +24,7 @@ kw_advise_window(const kw_advice *advice)
 }
 
 double
-kw_advise_measured_efficiency(const kw_advised_query *query)
+kw_advise_measured_reads_per_row(const kw_advised_query *query)
 {
     return query->matching > 0 ? (double)query->scanned / (double)query->matching : 0;
 }
@@ -134,8 +134,8 @@ static void
 query_row(kw_output *output, const kw_advise_view *view, const kw_advised_query *query)
 {
     const kw_advise_query *named = view->queries->pdata[query->query];
-    g_autofree char *expected = times(query->expected_efficiency);
-    g_autofree char *real = times(kw_advise_measured_efficiency(query));
+    g_autofree char *expected = times(query->expected_reads_per_row);
+    g_autofree char *real = times(kw_advise_measured_reads_per_row(query));
     bool planned = query->refusal == NULL;
     const kw_value nothing = {0};
     const kw_value cells[] = {kw_text(named->name),

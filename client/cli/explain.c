@@ -125,8 +125,8 @@ print_ranges(const kw_explanation *plan, FILE *to)
     }
     if (plan->ranges_count > count)
         fprintf(to, "    ... and %" G_GINT64_FORMAT " more ranges\n", plan->ranges_count - count);
-    if (plan->expected_efficiency > 0)
-        fprintf(to, "  expected: %.2f rows scanned per row returned\n", plan->expected_efficiency);
+    if (plan->expected_reads_per_row > 0)
+        fprintf(to, "  expected: %.2f rows scanned per row returned\n", plan->expected_reads_per_row);
 }
 
 void

@@ -33,8 +33,8 @@ add_plan(JsonBuilder *to, const kw_explanation *plan)
     kw_json_add_text(to, "path", plan->path);
     kw_json_add_number(to, "ranges_count", plan->ranges_count);
     kw_json_add_flag(to, "reversed", plan->reversed);
-    if (plan->expected_efficiency > 0)
-        kw_json_add_real(to, "expected_efficiency", plan->expected_efficiency);
+    if (plan->expected_reads_per_row > 0)
+        kw_json_add_real(to, "expected_reads_per_row", plan->expected_reads_per_row);
     kw_json_begin_array(to, "ranges");
     for (guint i = 0; i < plan->ranges->len; i++)
         add_range(to, plan->ranges->pdata[i]);

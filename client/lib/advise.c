@@ -156,7 +156,7 @@ advised_query(gconstpointer item)
     query->groups = thrift->groups;
     query->point = thrift->point;
     query->ordered = thrift->ordered;
-    query->expected_efficiency = thrift->expected_efficiency;
+    query->expected_reads_per_row = thrift->expected_reads_per_row;
     query->scanned = thrift->scanned;
     query->matching = thrift->matching;
     return query;

@@ -250,7 +250,7 @@ kw_explanation_from_thrift(const KeywayExplanation *thrift)
         thrift->__isset_ranges_count ? thrift->ranges_count : (gint64)explanation->ranges->len;
     explanation->reversed = thrift->reversed;
     explanation->notes = kw_texts_from_thrift(thrift->notes);
-    explanation->expected_efficiency = thrift->expected_efficiency;
+    explanation->expected_reads_per_row = thrift->expected_reads_per_row;
     explanation->text = g_strdup(thrift->text);
     return explanation;
 }

@@ -83,7 +83,7 @@ typedef struct kw_advised_query {
     size_t groups;
     bool point;
     bool ordered; /* rows can be returned in the order of the field after the bound ones */
-    double expected_efficiency;
+    double expected_reads_per_row;
     size_t scanned;  /* sampled rows that are read: those in the ranges, or as many as the limit needs if
                         matching rows are spread evenly */
     size_t matching; /* sampled rows that are returned */

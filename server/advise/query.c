@@ -120,7 +120,7 @@ kw_advise_run_query(const kw_candidate_query *from, const kw_keyed *keyed, kw_ar
         .groups = plan->groups_count,
         .point = plan->point,
         .ordered = is_ordered(query, plan, keyed->effort),
-        .expected_efficiency = plan->expected_efficiency,
+        .expected_reads_per_row = plan->expected_reads_per_row,
         .scanned = count_scanned(plan, under, &merged),
         .matching = count_matching(plan, under),
     };

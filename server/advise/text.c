@@ -146,7 +146,7 @@ describe_path(texts *to, const kw_candidate *candidate, const kw_advised_path *p
 /* --- queries ----------------------------------------------------------------------------------------- */
 
 static double
-real_efficiency(const kw_advised_query *query)
+measured_reads_per_row(const kw_advised_query *query)
 {
     return query->matching ? (double)query->scanned / (double)query->matching : 0;
 }
@@ -157,9 +157,9 @@ describe_query(texts *to, const kw_candidate *candidate, const kw_candidate_quer
 {
     if (query->refusal)
         add_sentence(to, "%s: \"%s\" is rejected: %s", candidate->name, from->name, query->refusal);
-    else if (real_efficiency(query) > 2)
+    else if (measured_reads_per_row(query) > 2)
         add_sentence(to, "%s: \"%s\" reads %.1f rows of the sample for each row returned", candidate->name,
-                     from->name, real_efficiency(query));
+                     from->name, measured_reads_per_row(query));
     else if (query->matching == 0 && query->scanned > 0)
         add_sentence(to, "%s: \"%s\" reads %zu rows of the sample and returns none", candidate->name,
                      from->name, query->scanned);
@@ -205,7 +205,7 @@ compare_answers(comparison *to, const char *name, const kw_advised_query *query,
         add_sentence(query->ranges < base->ranges ? &to->gains : &to->costs,
                      "\"%s\" reads %zu range%s instead of %zu", name, query->ranges,
                      query->ranges == 1 ? "" : "s", base->ranges);
-    double real = real_efficiency(query), real_base = real_efficiency(base);
+    double real = measured_reads_per_row(query), real_base = measured_reads_per_row(base);
     if (real > real_base * NOTABLE || real_base > real * NOTABLE)
         add_sentence(real < real_base ? &to->gains : &to->costs,
                      "\"%s\" reads %.2f rows per row returned instead of %.2f", name, real, real_base);

@@ -51,7 +51,7 @@ rows_of_bound(const kw_normalized_query *normalized, size_t field)
 
 static bool
 note_bounds(kw_notes *notes, const kw_path_analysis *analysis, const kw_normalized_query *normalized,
-            double *efficiency)
+            double *reads_per_row)
 {
     bool residual = false;
     for (size_t field = 0; field < normalized->table->fields_count; field++) {
@@ -61,11 +61,11 @@ note_bounds(kw_notes *notes, const kw_path_analysis *analysis, const kw_normaliz
         const char *name = normalized->table->fields[field].name;
         if (is_coarse_in_prefix(analysis, field)) {
             note(notes, "%s is checked for each row: the key stores it only in a coarser unit", name);
-            *efficiency *= ROWS_PER_LOOSE_END;
+            *reads_per_row *= ROWS_PER_LOOSE_END;
         } else {
             note(notes, "%s is checked for each row: it is not in the part of the key that the ranges cover",
                  name);
-            *efficiency *= rows_of_bound(normalized, field);
+            *reads_per_row *= rows_of_bound(normalized, field);
         }
     }
     return residual;
@@ -81,12 +81,12 @@ is_named_by_another(const kw_path_analysis *analysis)
 
 static bool
 note_span(kw_notes *notes, const kw_path_analysis *analysis, const kw_normalized_query *normalized,
-          bool loose, double *efficiency)
+          bool loose, double *reads_per_row)
 {
     bool runs = analysis->stop == KW_STOP_RUNS;
     if (runs && loose && !analysis->span_on_clock) {
         note(notes, "the time is checked for each row: a key can belong to more than one time");
-        *efficiency *= ROWS_PER_LOOSE_END;
+        *reads_per_row *= ROWS_PER_LOOSE_END;
     }
     if (normalized->span.field < 0 || analysis->span_fans_out)
         return runs && loose;
@@ -96,30 +96,30 @@ note_span(kw_notes *notes, const kw_path_analysis *analysis, const kw_normalized
     if (analysis->stop != KW_STOP_RANGE && !pieces && !(runs && analysis->span_on_clock)) {
         note(notes, "the range of %s is checked for each row: it is not the field after the bound ones",
              name);
-        *efficiency *= ROWS_PER_RANGE;
+        *reads_per_row *= ROWS_PER_RANGE;
         return true;
     }
     if (loose) {
         note(notes, "the range of %s is checked for each row: %s", name,
              runs && is_named_by_another(analysis) ? "records may lack it"
                                                    : "its ends can lie inside a unit of the key");
-        *efficiency *= ROWS_PER_LOOSE_END;
+        *reads_per_row *= ROWS_PER_LOOSE_END;
     }
     return loose;
 }
 
 bool
 kw_notes_residual(kw_notes *notes, const kw_path_analysis *analysis, const kw_normalized_query *normalized,
-                  bool loose, double *ret_efficiency)
+                  bool loose, double *ret_reads_per_row)
 {
-    *ret_efficiency = 1;
-    bool residual = note_bounds(notes, analysis, normalized, ret_efficiency);
+    *ret_reads_per_row = 1;
+    bool residual = note_bounds(notes, analysis, normalized, ret_reads_per_row);
     if (normalized->also.field >= 0) {
         note(notes, "the range of %s is checked for each row, in addition to its values",
              normalized->table->fields[normalized->also.field].name);
         residual = true;
     }
-    residual = note_span(notes, analysis, normalized, loose, ret_efficiency) || residual;
+    residual = note_span(notes, analysis, normalized, loose, ret_reads_per_row) || residual;
     if (analysis->has_other_keys)
         note(notes, "rows with longer or shorter values can lie within the ranges and are dropped, because "
                     "the key continues after a raw string; encoding: terminated would keep them apart");

@@ -13,7 +13,7 @@ typedef struct kw_notes {
 /* True if rows of the ranges must be checked against the query; the notes then say which conditions. Also
  * estimates rows scanned per row returned. */
 bool kw_notes_residual(kw_notes *notes, const kw_path_analysis *analysis,
-                       const kw_normalized_query *normalized, bool loose, double *ret_efficiency);
+                       const kw_normalized_query *normalized, bool loose, double *ret_reads_per_row);
 
 /* Notes that the ranges belong to the first of `windows` windows. */
 void kw_notes_windows(kw_notes *notes, const kw_normalized_query *normalized, const kw_window *window,

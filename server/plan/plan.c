@@ -166,8 +166,8 @@ fill(const kw_normalized_query *whole, const kw_path_analysis *exact, kw_arena *
     const kw_path_analysis *analysis = made.analysis;
     kw_notes_ranges(&notes, analysis, made.normalized, &made.ranges);
     plan->normalized = made.normalized;
-    plan->residual =
-        kw_notes_residual(&notes, analysis, made.normalized, made.ranges.loose, &plan->expected_efficiency);
+    plan->residual = kw_notes_residual(&notes, analysis, made.normalized, made.ranges.loose,
+                                       &plan->expected_reads_per_row);
     plan->ranges = made.ranges.ranges;
     plan->ranges_count = made.ranges.count;
     plan->groups = made.ranges.groups;
@@ -206,7 +206,7 @@ empty_plan(const kw_record_query *query, const kw_normalized_query *normalized, 
     *plan = (kw_plan){
         .query = query,
         .path = path,
-        .expected_efficiency = 1,
+        .expected_reads_per_row = 1,
         .notes = notes,
         .notes_count = 1,
         .clock = -1,
@@ -368,7 +368,7 @@ kw_plan_text(const kw_plan *plan, kw_arena *arena)
                      plan->reversed ? ", read backwards" : "");
     kw_buffer_printf(&out, "%zu ranges in %zu groups%s, about %.2f rows scanned per row returned\n",
                      plan->ranges_count, plan->groups_count, plan->rest.limit ? " (and more to follow)" : "",
-                     plan->expected_efficiency);
+                     plan->expected_reads_per_row);
     for (size_t index = 0; index < plan->groups_count && index < RANGES_SHOWN; index++)
         print_group(plan, &plan->groups[index], arena, &out);
     if (plan->groups_count > RANGES_SHOWN)

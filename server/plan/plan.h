@@ -121,8 +121,8 @@ typedef struct kw_plan {
     bool residual; /* rows must pass kw_plan_matches, which reads the fields named by the query */
     /* After the ranges' known prefixes, the keys of matching rows match one of these patterns. */
     const kw_pattern *patterns;
-    size_t patterns_count;      /* 0: there are none */
-    double expected_efficiency; /* rows scanned per row returned: 1 is best */
+    size_t patterns_count;         /* 0: there are none */
+    double expected_reads_per_row; /* rows scanned per row returned: 1 is best */
     const char *const *notes; /* sentences for explain: what fanned out, what was pruned, which conditions are
                                  checked per row */
     size_t notes_count;

@@ -86,7 +86,7 @@ query_out(size_t candidate, size_t number, const kw_advised_query *advised, kw_a
                                     .groups = (int32_t)advised->groups,
                                     .point = advised->point,
                                     .ordered = advised->ordered,
-                                    .expected_efficiency = advised->expected_efficiency,
+                                    .expected_reads_per_row = advised->expected_reads_per_row,
                                     .scanned = (int64_t)advised->scanned,
                                     .matching = (int64_t)advised->matching};
     if (advised->refusal)

@@ -47,8 +47,8 @@ plan_out(const kw_plan *plan, kw_arena *arena, kw_api_Explanation *ret_out)
                                     .has_reversed = true,
                                     .reversed = plan->reversed,
                                     .has_notes = true,
-                                    .has_expected_efficiency = true,
-                                    .expected_efficiency = plan->expected_efficiency,
+                                    .has_expected_reads_per_row = true,
+                                    .expected_reads_per_row = plan->expected_reads_per_row,
                                     .text = kw_bytes_of_text(kw_plan_text(plan, arena)),
                                     .has_ranges_count = true,
                                     .ranges_count = (int64_t)plan->ranges_count};

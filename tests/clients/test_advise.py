@@ -136,13 +136,13 @@ class Advise(unittest.TestCase):
         minute = queries["one minute", "salted"]
         self.assertEqual((minute["ranges"], minute["groups"], minute["ordered"]), (31, 1, True))
         self.assertEqual(minute["matching"], sum(60000 <= n * 97 < 120000 for n in range(6200)))
-        self.assertEqual(minute["real_efficiency"], 1)
+        self.assertEqual(minute["measured_reads_per_row"], 1)
         self.assertIn("bind ts or give it a range", queries["one order", "by-time"]["refusal"])
         order = queries["one order", "salted"]
         self.assertEqual((order["path"], order["ranges"], order["scanned"], order["matching"]), ("by_order", 1, 1, 1))
         self.assertEqual(queries["some orders", "salted"]["matching"], 2)
         self.assertEqual((queries["newest event", "salted"]["scanned"], queries["newest event", "salted"]["matching"]), (31, 1))
-        self.assertAlmostEqual(queries["paid", "by-time"]["real_efficiency"], 3, places=2)
+        self.assertAlmostEqual(queries["paid", "by-time"]["measured_reads_per_row"], 3, places=2)
         self.assertIn("a record is written 2 times instead of 1", advice["words"][-1])
 
     def test_page(self):

@@ -215,7 +215,7 @@ class Reading(Case):
         out = json.loads(self.run_ok(self.gateway, "explain", "order_events", "order_id=A", "-o", "json"))
         self.assertEqual((out["ranges"][0]["start"], out["ranges"][0]["stop_hex"]), ("\\x00a", "0062"))
         self.assertEqual((out["path"], out["ranges_count"], out["reversed"]), ("primary", 1, False))
-        self.assertEqual((out["notes"], out["expected_efficiency"]), (["nothing fans out"], 1))
+        self.assertEqual((out["notes"], out["expected_reads_per_row"]), (["nothing fans out"], 1))
         out = json.loads(self.run_ok(self.gateway, "explain", "--put", "order_events", "order_id=A", "-o", "json"))
         key = out["keys"][0]
         self.assertEqual((key["row_key"], key["components"][0]["hex"]), ("\\x01|", "017c"))

@@ -234,7 +234,7 @@ class Methods:
     def test_explain(self):
         found = self.admin.explain(Query(table="salted", range=Range(field="ts", from_value=value(1))))
         self.assertEqual((found.path, len(found.ranges), found.ranges_count, found.reversed), ("primary", 8, 8, False))
-        self.assertGreaterEqual(found.expected_efficiency, 1)
+        self.assertGreaterEqual(found.expected_reads_per_row, 1)
         self.assertIn("salted", found.text)
         ids = [value(f"a{number}") for number in range(5000)]
         found = self.admin.explain(Query(table="events", bound_any={"id": ids}))

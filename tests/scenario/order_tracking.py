@@ -204,7 +204,7 @@ def read_ranges(data, events, chance):
         same(found, events.between(low, high), f"by time, {span}")
 
 
-def check_efficiency(data, events):
+def check_reads_per_row(data, events):
     """A limit over sixteen buckets reads few rows more than it returns."""
     for limit in (16, 200, 2000):
         page = data.scan(Query("order_events", path="by_time", full_scan=True, limit=limit, page_rows=limit))
@@ -270,7 +270,7 @@ def main():
         with step("time ranges, of an order and across the buckets"):
             read_ranges(data, events, chance)
         with step("limits over sixteen buckets"):
-            check_efficiency(data, events)
+            check_reads_per_row(data, events)
         data.close()
         with step("all events by time, gateway restarted between pages"):
             walk_with_restarts(gateway, events, Order.ASCENDING, 4)

@@ -389,7 +389,7 @@ class TableTest:
         expect(scanned >= returned, scanned, "rows scanned for", returned)
         ranges = len(explained.ranges or [])
         in_keys = set(asked.bounds()) <= set(self.table.identity)
-        if explained.expected_efficiency == 1 and in_keys and not path.has_raw_inside() and not asked.page_bytes:
+        if explained.expected_reads_per_row == 1 and in_keys and not path.has_raw_inside() and not asked.page_bytes:
             most = returned + self.model.removals
             if asked.limit is not None or pages > 1:
                 most = 2 * returned + (4 * ranges + self.model.removals) * pages + 4

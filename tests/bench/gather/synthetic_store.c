@@ -200,6 +200,6 @@ synthetic_store_plan(uint32_t ranges, bool reversed, kw_arena *arena)
                       .groups = group,
                       .groups_count = 1,
                       .reversed = reversed,
-                      .expected_efficiency = 1};
+                      .expected_reads_per_row = 1};
     return plan;
 }

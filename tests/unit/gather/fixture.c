@@ -94,7 +94,7 @@ fixture_new(const fixture_shape *shape)
                            .groups = groups,
                            .groups_count = shape->groups,
                            .reversed = shape->reversed,
-                           .expected_efficiency = 1};
+                           .expected_reads_per_row = 1};
     g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(expected_row));
     for (uint32_t group = 0; group < shape->groups; group++) {
         groups[group].first = self->plan.ranges_count;

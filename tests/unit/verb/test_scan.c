@@ -143,7 +143,7 @@ test_limit(void)
 /* The newest event of an order costs one row; the newest 20 of all orders cost about 20 rows and a few for
  * each bucket. */
 static void
-test_efficiency(void)
+test_reads_per_row(void)
 {
     desk *self = full_desk();
     self->control->rows_read = 0;
@@ -422,7 +422,7 @@ main(int argc, char **argv)
     g_test_add_func("/verb/scan/one order", test_one_order);
     g_test_add_func("/verb/scan/merged by time", test_merged_by_time);
     g_test_add_func("/verb/scan/limit", test_limit);
-    g_test_add_func("/verb/scan/efficiency", test_efficiency);
+    g_test_add_func("/verb/scan/reads per row", test_reads_per_row);
     g_test_add_func("/verb/scan/end", test_end);
     g_test_add_func("/verb/scan/columns and filter", test_columns_and_filter);
     g_test_add_func("/verb/scan/bound lists", test_bound_lists);
