@@ -226,7 +226,7 @@ judge_object(bench *at, uint32_t record, uint32_t view, uint8_t fields, bool spl
     g_autofree char *name = g_strdup_printf("record %u, fields %u, %s: no order of the operations gives "
                                             "this answer",
                                             record, fields, view == ALL_VIEWS ? "all views" : one);
-    unsigned views = view == ALL_VIEWS && at->paths == JUDGE_PATHS_IN_ORDER ? VIEWS : 1;
+    unsigned views = view == ALL_VIEWS && at->paths != JUDGE_PATHS_TOGETHER ? VIEWS : 1;
     switch (linear_judge((const effect *)(void *)effects->data, effects->len, views, &where)) {
     case LINEAR_RIGHT:
         return;
@@ -264,8 +264,7 @@ fields_of(const operations *all, uint32_t record)
     return fields;
 }
 
-/* Counters that are also put: two gateways can put one in the same millisecond, and ties of numbers are not
- * known (judge_untie). */
+/* Counters that are also put. */
 static bool
 is_put_counter(const operations *all, uint32_t record, uint8_t fields)
 {
@@ -282,7 +281,7 @@ judge_fields(bench *at, uint32_t record, uint8_t fields, bool split)
 {
     bool two = has_view(at->all, record, 1);
     bool apart = at->paths == JUDGE_PATHS_APART ||
-                 (at->paths == JUDGE_PATHS_IN_ORDER && is_put_counter(at->all, record, fields));
+                 (at->paths == JUDGE_PATHS_TEXTS_IN_ORDER && is_put_counter(at->all, record, fields));
     if (two && !apart) {
         judge_object(at, record, ALL_VIEWS, fields, split);
         return;

@@ -25,8 +25,11 @@ typedef enum judge_paths {
     /* A write takes effect in all views at the same moment. */
     JUDGE_PATHS_TOGETHER,
     /* All views show the writes in the same order. A write in progress can take effect in one view earlier
-     * than in another one. Counters that are also put are judged as with APART. */
+     * than in another one. */
     JUDGE_PATHS_IN_ORDER,
+    /* The same, but counters that are also put are judged as with APART: two gateways can put one in the same
+     * millisecond, and ties of numbers are not known (judge_untie). */
+    JUDGE_PATHS_TEXTS_IN_ORDER,
     /* Each view is judged alone. For histories in which two gateways can have written a record in the same
      * millisecond, if it is not known when they did: then the order can differ (judge_tie). */
     JUDGE_PATHS_APART,

@@ -216,7 +216,7 @@ class Place:
 
     def paths_are_judged(self):
         """How the paths of a record are judged (judge_paths in judge.h)."""
-        return "in-order"
+        return "in-order" if len(self.gateways) == 1 else "texts-in-order"
 
     def ties(self):
         """Cells that replaced others with the same timestamp: row keys, qualifiers and both values. Empty if they are not known."""

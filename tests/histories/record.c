@@ -47,7 +47,7 @@ static GOptionEntry entries[] = {
     {"exempt", 0, 0, G_OPTION_ARG_NONE, &options.exempt,
      "the key rule changes on HBase: atomic operations as with order: stamp", NULL},
     {"paths", 0, 0, G_OPTION_ARG_STRING, &options.paths,
-     "how the paths of a record are judged: together (default), in-order or apart", "HOW"},
+     "how the paths of a record are judged: together (default), in-order, texts-in-order or apart", "HOW"},
     {"file", 0, 0, G_OPTION_ARG_STRING, &options.file, "file for a wrong history", "FILE"},
     {"seed", 0, 0, G_OPTION_ARG_INT, &options.seed, "", "N"},
     {"callers", 0, 0, G_OPTION_ARG_INT, &options.callers, "", "N"},

@@ -722,6 +722,23 @@ test_views_exempt(void)
     }
 }
 
+/* Two puts of a counter at the same time, which the views show in different orders in the end. */
+static void
+test_views_counters(void)
+{
+    static const judge_paths paths[] = {JUDGE_PATHS_IN_ORDER, JUDGE_PATHS_TEXTS_IN_ORDER, JUDGE_PATHS_APART};
+    for (size_t i = 0; i < G_N_ELEMENTS(paths); i++) {
+        begin();
+        add(OPERATION_PUT, 4, 10, 30)->values[2] = 7;
+        add(OPERATION_PUT, 4, 10, 30)->values[2] = 8;
+        add(OPERATION_GET, 4, 40, 42)->values[2] = 7;
+        operation *other = add(OPERATION_GET, 4, 50, 52);
+        other->view = 1;
+        other->values[2] = 8;
+        end_by((judge_rules){.paths = paths[i]}, i > 0, i > 0 ? NULL : NO_ORDER);
+    }
+}
+
 /* --- ties -------------------------------------------------------------------------------------- */
 
 /* Three puts with the same timestamp, and another one. */
@@ -910,6 +927,7 @@ main(int argc, char **argv)
     g_test_add_func("/judge/views", test_views);
     g_test_add_func("/judge/views-unknown", test_views_unknown);
     g_test_add_func("/judge/views-exempt", test_views_exempt);
+    g_test_add_func("/judge/views-counters", test_views_counters);
     g_test_add_func("/judge/views-random", test_random_views);
     g_test_add_func("/judge/ties", test_ties);
     g_test_add_func("/judge/ties-and-filters", test_ties_and_filters);

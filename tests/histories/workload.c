@@ -238,13 +238,14 @@ workload_rules(const workload *of, const char *paths, bool exempt)
 {
     static const char *const names[] = {[JUDGE_PATHS_TOGETHER] = "together",
                                         [JUDGE_PATHS_IN_ORDER] = "in-order",
+                                        [JUDGE_PATHS_TEXTS_IN_ORDER] = "texts-in-order",
                                         [JUDGE_PATHS_APART] = "apart"};
     judge_rules rules = of->rules;
     size_t at = 0;
     while (at < G_N_ELEMENTS(names) && strcmp(names[at], paths) != 0)
         at++;
     if (at == G_N_ELEMENTS(names))
-        g_error("paths can be judged together, in-order or apart, not %s", paths);
+        g_error("paths can be judged together, in-order, texts-in-order or apart, not %s", paths);
     rules.paths = (judge_paths)at;
     if (rules.paths == JUDGE_PATHS_TOGETHER && of->is_whole_in_order)
         rules.whole = JUDGE_IN_STEP;
