@@ -231,20 +231,44 @@ json_of(const kw_csv_reader *reader, const kw_source *source)
     return g_string_free(json, FALSE);
 }
 
-/* Counts a text that programs write for a missing value, but that can also be a value. */
-static void
-note_missing(kw_source *source, const char *name, const char *cell)
+/* True for a text that programs write for a missing value, but that can also be a value. */
+static bool
+can_be_missing(const kw_source *source, const char *cell)
 {
     static const char *const words[] = {"NULL", "null", "NA",   "N/A", "#N/A",
                                         "NaN",  "nan",  "None", "nil", NULL};
+
+    return source->null_text == NULL && g_strv_contains(words, cell);
+}
+
+/* Counts such a text in a field that stores it. */
+static void
+note_missing(kw_source *source, const char *name, const char *cell)
+{
     const char *entry;
     const kw_field_info *field = kw_field_named(source->table, name, &entry, NULL);
 
-    if (source->null_text != NULL || field == NULL || !g_strv_contains(words, cell) ||
+    if (field == NULL || !can_be_missing(source, cell) ||
         !g_str_equal(field->of == NULL ? field->type : field->of, "string"))
         return;
     if (source->missing++ == 0)
         source->missing_text = g_strdup(cell);
+}
+
+static bool
+set_cell(kw_source *source, kw_record *record, const char *name, const char *cell, GError **error)
+{
+    g_autoptr(GError) failure = NULL;
+
+    note_missing(source, name, cell);
+    if (kw_source_set(source->table, record, name, cell, &failure))
+        return true;
+    if (can_be_missing(source, cell))
+        g_set_error(error, failure->domain, failure->code,
+                    "%s; if it stands for a missing value, use --null %s", failure->message, cell);
+    else
+        g_propagate_error(error, g_steal_pointer(&failure));
+    return false;
 }
 
 static kw_record *
@@ -276,8 +300,7 @@ record_of(const kw_csv_reader *reader, kw_source *source, GError **error)
                         reader->names[i]);
             return NULL;
         }
-        note_missing(source, reader->names[i], cell);
-        if (!kw_source_set(source->table, record, reader->names[i], cell, error))
+        if (!set_cell(source, record, reader->names[i], cell, error))
             return NULL;
     }
     return g_steal_pointer(&record);

@@ -43,7 +43,7 @@ CAUSES = {
     "pandas-na.csv": (9, 2, ['field visits: "NA" is not an integer', "stored as the text NA, or one like it: 1.", "--null NA"]),
     "sqlline-csv.csv": (3, 0, ["line 1: the cells are in single quotes; CSV has double quotes"]),
     "sqlline-json.json": (9, 1, ["sqlline-json.json:1: the object does not end on this line; write one object per line (jq -c), or one array"]),
-    "sqlline-tsv.tsv": (9, 2, ['field visits: "null" is not an integer']),
+    "sqlline-tsv.tsv": (9, 2, ['field visits: "null" is not an integer of 64 bits; if it stands for a missing value, use --null null']),
 }
 PARTS = {
     "sqlite-list.csv": {("A-001", 1795255200250): {"visits": 3}, ("007", 1795255201000): {"visits": 12345678901}},
