@@ -271,6 +271,34 @@ test_removal(void)
     }
 }
 
+/* A removal that would have to delete up to a timestamp after its deadline deletes nothing, and reports when
+ * to retry. */
+static void
+test_removal_far_ahead(void)
+{
+    for (int raised = 0; raised <= 1; raised++) {
+        g_autoptr(kw_arena) arena = kw_arena_new();
+        const put_case before = {"", 9000, 0, 0};
+        const kw_ordering store = {.order = KW_WRITE_ORDER_STORE, .family = {(const uint8_t *)"f", 1}};
+        order_bed bed = bed_with(&before);
+        order_answer answer = {0};
+        kw_write removal = order_removal(arena, raised ? &ordering : &store, "r", "");
+        removal.deadline = kw_deadline_in_ms(5000);
+        unsigned calls = kw_simulated_calls(bed.rows);
+        kw_store_handle_write(bed.sync.handle, &removal, order_on_write, &answer);
+        order_await(&bed, &answer);
+        const kw_written *written = &answer.written[0];
+        g_assert_cmpint(written->outcome, ==, KW_OUTCOME_FAILED);
+        g_assert_cmpint(written->error.code, ==, KW_REFUSED);
+        g_assert_cmpuint(written->error.retry_after_ms, >=, 8000);
+        g_assert_nonnull(strstr(written->error.text, "its timestamp 9000 is "));
+        g_assert_nonnull(strstr(written->error.text, "keyway remove --timestamp"));
+        g_assert_cmpuint(kw_simulated_calls(bed.rows) - calls, ==, 1);
+        order_assert_row(&bed, "old", "r", "f:b=0@9000");
+        order_bed_free(&bed);
+    }
+}
+
 /* A removal deletes the puts of its row that were started before it. */
 static void
 test_removal_after_put(void)
@@ -350,6 +378,7 @@ main(int argc, char **argv)
     g_test_add_func("/order/raised/order", test_orders);
     g_test_add_func("/order/raised/many", test_many);
     g_test_add_func("/order/raised/removal", test_removal);
+    g_test_add_func("/order/raised/removal far ahead", test_removal_far_ahead);
     g_test_add_func("/order/raised/removal after put", test_removal_after_put);
     g_test_add_func("/order/raised/removal without clock", test_removal_without_clock);
     g_test_add_func("/order/raised/get", test_get);
