@@ -55,7 +55,7 @@ def run(command, timeout_s=None, cwd=None, env=None, bounded=False):
 
 
 class Test:
-    """One test program of a module: how it is linked and run."""
+    """One test of a module: how its program, which it can share with other tests, is linked and run."""
 
     def __init__(self, build, described_test, work):
         self.name = described_test['name']
@@ -170,9 +170,11 @@ class Build:
         """The name of the first test that fails with these objects, or None."""
         if self.newest() != self.built:
             stop(f'{self.folder} was built again during the run: start this command again to continue')
+        linked = set()
         for test in self.tests[module]:
-            if not test.linked(self, [str(path) for path in objects]):
+            if test.program not in linked and not test.linked(self, [str(path) for path in objects]):
                 return 'the linker'
+            linked.add(test.program)
             if not test.passes():
                 return test.name
         return None
