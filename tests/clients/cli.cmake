@@ -62,3 +62,6 @@ endforeach()
 # Most of the timeout is for packages downloaded by the first run, with retries (tests/support/fetch.sh).
 set_tests_properties(${kw_client_tests} PROPERTIES LABELS clients FIXTURES_REQUIRED python TIMEOUT 1500
   ENVIRONMENT "PYTHONPATH=${KW_TEST_PYTHON_GEN};KEYWAYD=$<$<TARGET_EXISTS:keywayd>:$<TARGET_FILE:keywayd>>")
+if(TARGET keywayd)
+  set_property(TEST clients.java clients.go clients.node APPEND PROPERTY LABELS network)
+endif()

@@ -7,5 +7,5 @@ endforeach()
 kw_integration_test(gateway_hbase gateway_hbase.py HBASE)
 
 # A separate HBase that is killed and restarted. The lock prevents two HBases at a time on a small machine.
-kw_integration_test(hbase_killed hbase_killed.py SLOW LABELS scenario hbase MAY_SKIP)
+kw_integration_test(hbase_killed hbase_killed.py SLOW LABELS scenario hbase network MAY_SKIP)
 set_tests_properties(scenario.hbase_killed PROPERTIES RESOURCE_LOCK hbase)
