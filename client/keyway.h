@@ -725,7 +725,7 @@ typedef struct kw_change_status {
     gint64 foreign_rows;  /* rows that were not copied: their key does not follow the old key rule, or their
                              record has no key under the new one */
     char *example;        /* the first of them; "": none */
-    gint64 cursors_until; /* when the last cursor of the old key rule expires; 0 except in both-new and 6 */
+    gint64 cursors_until; /* when the last cursor of the old key rule expires; 0 except in both-new */
     char *problem;        /* why the last step failed; "": it did not fail */
     /* On HBase; "" on other stores. */
     char *goal;         /* of the last command: "copied", "switched", "completed", "reversed", "cancelled" */

@@ -446,8 +446,8 @@ enum ChangeAction {
   /** Queries read the rows under the new key rule. All rows must be copied and compared. */
   SWITCH = 1,
   /** Undoes SWITCH: queries read the rows under the old key rule again. While COMPLETE waits for cursors, it withdraws
-   *  COMPLETE; after that, it is not possible. On HBase, it also withdraws CANCEL, until the change has gone back to
-   *  version 0. */
+   *  COMPLETE; after that, it is not possible. On HBase, it also withdraws CANCEL, while removals still reach the rows
+   *  under the new key rule. */
   REVERSE = 2,
   /** Ends the change: writes go only to the rows under the new key rule. Cannot be undone. The call returns at once.
    *  Unless expire_cursors is set, the gateway then waits until the cursors of scans under the old key rule have
@@ -465,7 +465,7 @@ enum ChangeAction {
 }
 
 struct ChangeOptions {
-  /** The version of the change that the caller has seen, such as both-old. If the change has another one, the call
+  /** The `version` of the change that the caller has seen, such as both-old. If the change has another one, the call
    *  fails with REFUSED. */
   1: optional string expected_version,
   /** THROTTLE only: the maximum number of rows per second; 0: no limit. THROTTLE changes only what is set here. */
@@ -482,17 +482,17 @@ struct ChangeOptions {
 /** A change of the key rule of a path, while the path is in use. The rows under the old key rule are in one store
  *  table, those under the new key rule in another. The struct also describes a change that adds paths to a table with
  *  rows, or drops paths. In such a change, the old rows are the rows of the primary path. It also describes a change
- *  that allows or forbids increments and conditional writes (version held). Such a change moves no rows: its path is
- *  the primary one, and its old and new rows are the same. */
+ *  that allows or forbids increments and conditional writes. Such a change moves no rows: its path is the primary one,
+ *  and its old and new rows are the same. */
 struct ChangeStatus {
   1: required string table,
   /** Of paths that are added together: the first one. */
   2: required string path,
-  /** On the embedded store: both-old, both-new, both-last or filling. In both-old, writes go to the rows under both key
-   *  rules, and queries read those under the old one. both-new differs from both-old in that queries read the rows
-   *  under the new key rule. both-last differs from both-new in that the cursors of scans under the old key rule have
-   *  expired: the change is being completed. In filling, paths are being added. The manual page keyway-policy(5) lists
-   *  the versions on HBase. */
+  /** The place of the change on its ladder: a rung, and the side whose rows queries read. In both-old, writes go to the
+   *  rows under both key rules, and queries read those under the old one. both-new differs from both-old in that queries
+   *  read the rows under the new key rule. In closing-new, the cursors of scans under the old key rule are rejected: the
+   *  change is being completed. On HBase, a change also passes other rungs, which the manual page keyway-policy(5)
+   *  lists. */
   3: required string version,
   /** What the gateway does now, or waits for, such as copying, comparing, or ready to switch. */
   4: required string phase,
@@ -547,17 +547,17 @@ struct ChangeStatus {
   30: required i64 foreign_rows,
   /** The first of these rows, and why it was not copied. */
   31: optional string example,
-  /** When the last cursor of a scan under the old key rule expires, in milliseconds since 1970. Absent except in the
-   *  versions both-new and 6. */
+  /** When the last cursor of a scan under the old key rule expires, in milliseconds since 1970. Absent except in
+   *  both-new. */
   32: optional i64 cursors_until,
   /** Why the last step, or the last slice of work, failed. Absent if it did not fail. */
   33: optional string problem,
   /** On HBase: the result that the last command ordered. copied: rows are copied and compared. switched: queries read
    *  the rows under the new key rule. completed: the change has ended. reversed: queries read the rows under the old
-   *  key rule again. cancelled: the old key rule applies again. The gateways set version after version until they
+   *  key rule again. cancelled: the old key rule applies again. The gateways set place after place until they
    *  reach this goal. Absent on other stores. */
   34: optional string goal,
-  /** On HBase: the gateway_id of the gateway that sets the versions and copies the rows. If this gateway stops, another
+  /** On HBase: the gateway_id of the gateway that sets the places and copies the rows. If this gateway stops, another
    *  one continues. Absent on other stores, or if unknown. */
   35: optional string holder,
   /** The paths that are being added. All members above describe these paths together. Absent if no paths are added. */

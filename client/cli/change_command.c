@@ -23,17 +23,16 @@ static const struct command_kind {
     {"switch", KW_CHANGE_SWITCH,
      "Lets queries read the rows under the new key rule. Writes still go to the old and the new rows.",
      "queries read the new rows; `keyway change reverse` undoes this until the change is complete",
-     "accepted: the gateways go on to version 6, in which queries read the new rows"},
+     "accepted: the gateways go on until queries read the new rows"},
     {"reverse", KW_CHANGE_REVERSE,
      "Lets queries read the rows under the old key rule again. Writes still go to the old and the new rows.",
-     "queries read the old rows again",
-     "accepted: the gateways go back to version 2, in which queries read the old rows"},
+     "queries read the old rows again", "accepted: the gateways go back until queries read the old rows"},
     {"complete", KW_CHANGE_COMPLETE,
      "Ends the change: writes go only to the rows under the new key rule. This cannot be undone.\n"
      "The gateway first waits until the cursors of scans under the old key rule have expired.",
      "writes go only to the new rows; this cannot be undone",
-     "accepted: the gateways go on until writes go only to the new rows; this cannot be undone after version "
-     "6"},
+     "accepted: the gateways go on until writes go only to the new rows; this cannot be undone when cursors "
+     "of the old key rule are rejected"},
     {"cancel", KW_CHANGE_CANCEL, "Ends the change and returns to the old key rule, as a new policy version.",
      "the old key rule applies again, in a new policy version",
      "accepted: the gateways go back until the old key rule applies again, in a new policy version"},
@@ -57,7 +56,7 @@ waits_for_cursors(const struct command_kind *kind, const GPtrArray *changes)
 }
 
 /* True if the command only sets a goal, as on HBase, where several gateways can write to the store. The
- * gateways then set one version of the change after another until the goal is reached. */
+ * gateways then set one place of the change after another until the goal is reached. */
 static bool
 sets_goal(const struct command_kind *kind, const GPtrArray *changes)
 {
@@ -89,13 +88,12 @@ done_text(const struct command_kind *kind, const GPtrArray *before, const GPtrAr
     if (adds_path(before) && sets_goal(kind, changes))
         return cancels ? "accepted: the gateways undo the change; then a new policy version does not have "
                          "the path"
-                       : "accepted: the gateways go on to version filled-stamped, in which queries can use "
-                         "the path";
+                       : "accepted: the gateways go on until queries can use the path";
     if (sets_atomics(before) && cancels)
         return changes->len == 0
                    ? "increments and conditional writes stay forbidden, in a new policy version"
-                   : "accepted: the change ends when all gateways serve version held; increments and "
-                     "conditional writes stay forbidden";
+                   : "accepted: the change ends when all gateways follow it; increments and conditional "
+                     "writes stay forbidden";
     if (sets_goal(kind, changes))
         return kind->goal;
     if (waits_for_cursors(kind, changes))
@@ -266,8 +264,8 @@ run(kw_cli *cli, const struct command_kind *kind, int argc, char **argv)
     g_autofree char *command = g_strdup_printf("change %s", kind->name);
     int code;
     const GOptionEntry entries[] = {{"expect", 0, 0, G_OPTION_ARG_STRING, &arguments.expected,
-                                     "Fail unless the change has this version, for example both-old",
-                                     "VERSION"},
+                                     "Fail unless the change is at this place, for example both-old",
+                                     "PLACE"},
                                     option_of(kind, &arguments),
                                     share_option_of(kind, &arguments),
                                     G_OPTION_ENTRY_NULL};

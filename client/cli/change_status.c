@@ -35,60 +35,35 @@ kw_change_phase(const kw_change_status *change)
     return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
-#define OLD "writes go to the old rows"
-#define NEW "writes go to the new rows"
-#define BOTH_READ_OLD "writes go to the old and the new rows; queries read the old rows"
-#define BOTH_READ_NEW "writes go to the old and the new rows; queries read the new rows"
-
-/* The versions of a change of a key rule, if several gateways write to the store, and "held", the only
- * version of a change of atomics. */
+/* What the rungs of the ladder do (keyway-policy(5)). `%s`: the rows that queries read. Other rungs use only
+ * one placement. */
 static const struct {
-    const char *version;
+    const char *rung;
     const char *text;
-} version_texts[] = {{"store", OLD},
-                     {"enter-held", OLD},
-                     {"enter-raised", OLD},
-                     {"enter-stamped", OLD},
-                     {"0", OLD},
-                     {"1", "puts go to the old rows, removals to the old and the new rows"},
-                     {"2", BOTH_READ_OLD},
-                     {"2-spaced", BOTH_READ_OLD},
-                     {"3", BOTH_READ_OLD},
-                     {"4", "as 3, and gets of single records read the old and the new rows"},
-                     {"5", BOTH_READ_NEW},
-                     {"6", BOTH_READ_NEW},
-                     {"7", BOTH_READ_NEW},
-                     {"8", NEW},
-                     {"6-spaced", BOTH_READ_NEW},
-                     {"6-pass", BOTH_READ_NEW},
-                     {"4-back", "as 5, and gets of single records read the old and the new rows"},
-                     {"leave-stamped", NEW},
-                     {"leave-raised", NEW},
-                     {"leave-held", NEW},
-                     {"held", "increments and conditional writes become allowed or forbidden; they wait"}};
+    const char *text_if_added; /* of a change that adds or drops paths */
+} rungs[] = {
+    {"opening-", "puts go to the %s rows, removals to the old and the new rows",
+     "removals go to the path, too; queries cannot use it until it has all rows"},
+    {"both-", "writes go to the old and the new rows; queries read the %s rows",
+     "writes go to the path, too; queries cannot use it until it has all rows"},
+    {"spacing-", "writes go to the old and the new rows; queries read the %s rows", ""},
+    {"spaced-", "writes go to the old and the new rows; queries read the %s rows",
+     "writes go to the path, too; queries cannot use it until it has all rows"},
+    {"last-pass-", "writes go to the old and the new rows; queries read the %s rows", ""},
+    {"get-both-",
+     "writes go to the old and the new rows; gets of single records read both, scans the %s rows", ""},
+    {"closing-",
+     "writes go to the old and the new rows; queries read the %s rows, and scans that began under the old "
+     "key rule fail",
+     ""},
+    {"filled-", "", "writes go to the path, too; queries can use it"},
+    {"", "writes go to the %s rows", "nothing is written to the path yet"},
+};
 
-#define NOT_YET "nothing is written to the path yet"
-
-/* The versions of a change that adds paths. */
-static const struct {
-    const char *version;
-    const char *text;
-} version_texts_if_added[] = {
-    {"store", NOT_YET},
-    {"enter-held", NOT_YET},
-    {"enter-raised", NOT_YET},
-    {"enter-stamped", NOT_YET},
-    {"0", NOT_YET},
-    {"filling-1", "removals go to the path, too; queries cannot use it until it has all rows"},
-    {"filling-2", "writes go to the path, too; queries cannot use it until it has all rows"},
-    {"filling", "writes go to the path, too; queries cannot use it until it has all rows"},
-    {"filled-stamped", "writes go to the path, too; queries can use it"}};
-
-/* Gateways of earlier releases do not list the added paths. */
 bool
 kw_change_adds_path(const kw_change_status *change)
 {
-    return change->added_paths[0] != NULL || g_str_equal(change->version, "filling");
+    return change->added_paths[0] != NULL;
 }
 
 bool
@@ -100,7 +75,7 @@ kw_change_drops_path(const kw_change_status *change)
 bool
 kw_change_sets_atomics(const kw_change_status *change)
 {
-    return g_str_equal(change->version, "held");
+    return change->layout == change->old_layout && g_str_equal(change->store_table, change->old_store_table);
 }
 
 /* Returns the paths that are added or dropped. Empty: a key rule changes. */
@@ -126,43 +101,32 @@ has_several_paths(const kw_change_status *change)
     return paths[0] != NULL && paths[1] != NULL;
 }
 
-/* The versions of a change that drops paths: those of an added path in reverse order, beginning with
- * filling-2. */
+/* The places of a change that drops paths: those of an added path, from spaced-old back. */
 static const char *
-version_text_if_dropped(const kw_change_status *change)
+text_if_dropped(const kw_change_status *change)
 {
-    if (g_str_equal(change->version, "filling-2"))
+    if (g_str_has_prefix(change->version, "spaced-"))
         return "writes still go to the path; queries do not use it any more";
-    return g_str_equal(change->version, "filling-1") ? "removals still go to the path"
-                                                     : "nothing uses the path";
+    return g_str_has_prefix(change->version, "opening-") ? "removals still go to the path"
+                                                         : "nothing uses the path";
 }
 
-static const char *
-version_text_if_added(const kw_change_status *change)
+/* Free it. */
+static char *
+place_text(const kw_change_status *change)
 {
-    for (gsize i = 0; i < G_N_ELEMENTS(version_texts_if_added); i++)
-        if (g_str_equal(change->version, version_texts_if_added[i].version))
-            return version_texts_if_added[i].text;
-    return "";
-}
+    gsize i = 0;
 
-static const char *
-version_text(const kw_change_status *change)
-{
-    if (g_str_equal(change->version, "both-old"))
-        return "writes go to the old and the new rows; queries read the old rows";
-    if (g_str_equal(change->version, "both-new"))
-        return "writes go to the old and the new rows; queries read the new rows";
-    if (g_str_equal(change->version, "both-last"))
-        return "as both-new, and scans that began under the old key rule fail";
+    if (kw_change_sets_atomics(change))
+        return g_strdup("increments and conditional writes become allowed or forbidden; they wait");
     if (kw_change_drops_path(change))
-        return version_text_if_dropped(change);
+        return g_strdup(text_if_dropped(change));
+    while (!g_str_has_prefix(change->version, rungs[i].rung))
+        i++;
     if (kw_change_adds_path(change))
-        return version_text_if_added(change);
-    for (gsize i = 0; i < G_N_ELEMENTS(version_texts); i++)
-        if (g_str_equal(change->version, version_texts[i].version))
-            return version_texts[i].text;
-    return "";
+        return g_strdup(rungs[i].text_if_added);
+    g_auto(GStrv) parts = g_strsplit(rungs[i].text, "%s", 2);
+    return g_strjoinv(g_str_has_suffix(change->version, "-new") ? "new" : "old", parts);
 }
 
 /* --- the commands that are possible now ----------------------------------------------------------- */
@@ -314,13 +278,13 @@ print_change(const kw_cli *cli, const kw_change_status *change)
 {
     g_autofree char *since = NULL, *started = NULL, *until = NULL;
     g_autofree char *phase = kw_change_phase(change), *paths = kw_change_paths(change);
-    const char *text = version_text(change);
+    g_autofree char *text = place_text(change);
 
     kw_output_stamp(cli, change->version_at, &since);
     kw_output_stamp(cli, change->started_at, &started);
     kw_output_stamp(cli, change->cursors_until, &until);
-    printf("table %s, path%s %s: version %s since %s\n", change->table, has_several_paths(change) ? "s" : "",
-           paths, change->version, since);
+    printf("table %s, path%s %s: %s since %s\n", change->table, has_several_paths(change) ? "s" : "", paths,
+           change->version, since);
     if (*text != '\0')
         print_line("", "%s", text);
     print_line("phase", "%s", phase);

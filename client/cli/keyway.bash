@@ -53,7 +53,7 @@ _keyway_value()
     durability) _keyway_add "$2" '' < <(printf '%s\n' default skip async sync fsync) ;;
     algorithm) _keyway_add "$2" '' < <(printf '%s\n' HexStringSplit UniformSplit DecimalStringSplit rule) ;;
     expect)
-        if [[ $command == change ]]; then _keyway_add "$2" '' < <(printf '%s\n' both-old both-new both-last); fi
+        if [[ $command == change ]]; then _keyway_add "$2" '' < <(printf '%s\n' both-old both-new closing-new); fi
         ;;
     policy | sample | queries | html | reject | state | splits-file | tls-ca | tls-cert | tls-key)
         mapfile -t COMPREPLY < <(compgen -f -- "$2")

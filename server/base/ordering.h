@@ -19,7 +19,7 @@ typedef struct kw_ordering {
     bool atomics;    /* increments and conditional writes are allowed, and write a control cell */
     bool counters;   /* some fields are counters */
     kw_bytes family; /* of control cells */
-    /* The rest is for STAMP, while a key rule changes (change/version.h). */
+    /* The rest is for STAMP, while a key rule changes (change/ladder.h). */
     bool waits_for_next_ms; /* a put, too, is acknowledged only when the next millisecond has begun */
     bool keeps_gone;        /* the gone cells of removals do not expire */
 } kw_ordering;

@@ -400,8 +400,8 @@ check_report(const kw_change_record *present, const kw_registration *of, kw_erro
 {
     return !present || kw_registration_step(of, present) == present->step ||
            kw_error_set(ret_error, KW_UNAVAILABLE,
-                        "table %s, path %s: the gateway %s has not reported version %s of the change yet",
-                        present->table, present->path, of->id, kw_change_version_of(present->version)->name);
+                        "table %s, path %s: the gateway %s has not reported the place %s of the change yet",
+                        present->table, present->path, of->id, kw_change_place_name(present->place));
 }
 
 /* Refuses a change beside a gateway that does not follow the catalog's policy. It would serve the old

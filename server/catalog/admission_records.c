@@ -71,7 +71,7 @@ kw_admission_step(const kw_admission *admission)
     return admission->step ? &admission->taken : NULL;
 }
 
-/* --- the version of a change ------------------------------------------------------------------------- */
+/* --- the place of a change ------------------------------------------------------------------------- */
 
 static bool
 same_role(const kw_role *a, const kw_role *b)
@@ -79,23 +79,22 @@ same_role(const kw_role *a, const kw_role *b)
     return a->put == b->put && a->remove == b->remove && a->get == b->get && a->scan == b->scan;
 }
 
-/* True if the table is compiled for the version. Another version for which it would be compiled in the same
- * way is as good. */
+/* True if the table is compiled for the place. Another place for which it would be compiled in the same way
+ * is as good. */
 static bool
 is_compiled_for(const kw_path *path, const kw_change_record *record)
 {
     const kw_table *table = path->table;
-    const kw_change_version *version = kw_change_version_of(record->version);
+    kw_change_rules rules = kw_change_rules_of(record);
     bool adds = record->adds;
     if (record->atomics)
         return table->changing_atomics && path->placements_count == 1;
     const kw_placement *old = adds ? table->paths->placements : &path->placements[1];
     return path->placements_count == (adds ? 1 : 2) &&
-           same_role(&path->placements[0].role, &version->new_role) &&
-           same_role(&old->role, &version->old_role) &&
-           table->ordering.order == kw_change_version_write_order(version) &&
-           table->ordering.waits_for_next_ms == version->waits_for_next_ms &&
-           table->atomics_held == kw_change_version_holds_atomics(version, adds || path == table->paths);
+           same_role(&path->placements[0].role, &rules.new_role) && same_role(&old->role, &rules.old_role) &&
+           table->ordering.order == rules.order &&
+           table->ordering.waits_for_next_ms == rules.waits_for_next_ms &&
+           table->atomics_held == kw_change_holds_atomics(record);
 }
 
 /* Finds the path by its placement, because a path that is being dropped is not among the paths of the table.
@@ -117,7 +116,7 @@ check_path(const kw_admission *admission, const kw_change_record *record, const 
     const kw_path *path = table ? find_path(table, name) : NULL;
     return !path || is_compiled_for(path, record) ||
            kw_error_set(ret_error, KW_UNAVAILABLE,
-                        "table %s, path %s: its change has another version than this policy was loaded with; "
+                        "table %s, path %s: its change has another place than this policy was loaded with; "
                         "try again",
                         record->table, name);
 }

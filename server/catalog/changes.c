@@ -72,9 +72,9 @@ same_change(const kw_change_record *a, const kw_change_record *b)
     return same_rule(&a->old, &b->old) && same_rule(&a->old_given, &b->old_given) &&
            a->old_version.number == b->old_version.number &&
            g_str_equal(a->old_version.id, b->old_version.id) && a->new_version == b->new_version &&
-           a->version == b->version && a->version_at_ms == b->version_at_ms &&
-           a->started_ms == b->started_ms && a->writers == b->writers && a->step == b->step &&
-           a->store_order == b->store_order && same_paths(a, b);
+           a->place == b->place && a->place_at_ms == b->place_at_ms && a->started_ms == b->started_ms &&
+           a->writers == b->writers && a->step == b->step && a->store_order == b->store_order &&
+           same_paths(a, b);
 }
 
 bool
@@ -95,6 +95,44 @@ kw_changes_differ(const kw_change_record *a, size_t a_count, const kw_change_rec
         if (kw_change_record_differs(&a[i], kw_changes_find(b, b_count, a[i].table, a[i].path)))
             return true;
     return false;
+}
+
+/* --- the ladder ----------------------------------------------------------------------------------------- */
+
+kw_change_ladder
+kw_change_ladder_of(const kw_change_record *record)
+{
+    bool one = record->writers == KW_CHANGE_ONE_WRITER;
+    if (record->atomics)
+        return KW_LADDER_ATOMICS;
+    if (record->adds)
+        return one ? KW_LADDER_ADD_ONE_WRITER : KW_LADDER_ADD;
+    return one ? KW_LADDER_MOVE_ONE_WRITER : KW_LADDER_MOVE;
+}
+
+kw_change_rules
+kw_change_rules_of(const kw_change_record *record)
+{
+    return kw_change_rules_at(kw_change_ladder_of(record), record->place);
+}
+
+kw_change_move
+kw_change_next_move(const kw_change_record *record, kw_change_direction direction)
+{
+    return kw_change_move_from(kw_change_ladder_of(record), record->place, direction);
+}
+
+bool
+kw_change_holds_atomics(const kw_change_record *record)
+{
+    bool all_paths = record->adds || g_str_equal(record->path, "primary");
+    return all_paths && kw_change_rules_of(record).atomics == KW_ATOMICS_HELD;
+}
+
+bool
+kw_change_is_cancelled(const kw_change_record *record)
+{
+    return record->goal <= KW_OLD(ALONE);
 }
 
 /* --- reading --------------------------------------------------------------------------------------- */

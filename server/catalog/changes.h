@@ -2,8 +2,8 @@
  * each path whose key rule was changed while it was served, and for each change that adds or drops paths of a
  * table, or allows or forbids atomic operations.
  *
- *   a change is under way    the path has two placements, in which the version of the change defines what is
- *                            written and read (change/version.h); or paths are being added
+ *   a change is under way    the path has two placements, in which the place of the change on its ladder
+ *                            defines what is written and read (change/ladder.h); or paths are being added
  *   it has ended             the record remains, because the policy's text still names the layout and the
  *                            store table that the path had before its first change
  *
@@ -12,7 +12,7 @@
 #pragma once
 
 #include "catalog/version.h"
-#include "change/version.h"
+#include "change/ladder.h"
 
 #define KW_CATALOG_CHANGES KW_BYTES_LITERAL("changes")
 /* Maximum number of records, and of bytes of the cell. */
@@ -24,23 +24,10 @@ typedef struct kw_placed_rule {
     const char *store_table;
 } kw_placed_rule;
 
-/* Which sequence of versions the change goes through. */
 typedef enum kw_change_writers {
-    KW_CHANGE_ONE_WRITER,     /* the embedded store: BOTH_OLD, BOTH_NEW, ... */
+    KW_CHANGE_ONE_WRITER,     /* the embedded store */
     KW_CHANGE_SEVERAL_WRITERS /* stores that several gateways use */
 } kw_change_writers;
-
-/* The version that the operator wants to reach. Only with several writers: one gateway, the holder, sets one
- * version after another until the goal is reached. */
-typedef enum kw_change_goal {
-    KW_CHANGE_GOAL_COPIED,    /* 2: rows are copied and compared. For paths that are added: FILLED_STAMPED, if
-                                 all rows could be copied */
-    KW_CHANGE_GOAL_SWITCHED,  /* 6 */
-    KW_CHANGE_GOAL_COMPLETED, /* 8 or STORE_NEW, then the change ends with the new placement. For paths that
-                                 are added: FILLED_STAMPED, without the rows that could not be copied */
-    KW_CHANGE_GOAL_REVERSED,  /* back to 2 */
-    KW_CHANGE_GOAL_CANCELLED  /* back to 0 or STORE, then the change ends with the old placement */
-} kw_change_goal;
 
 /* The work of a pass or sweep, in this order. The position is kw_change_record.copied_to. */
 typedef enum kw_change_pass {
@@ -71,24 +58,28 @@ typedef struct kw_change_record {
     kw_placed_rule old_given;    /* those in the text of old_version */
     kw_version_name old_version; /* the policy version with the old key rule */
     int64_t new_version;         /* the policy version that began the change */
-    kw_change_version_id version;
+    kw_change_place place;
     bool adds; /* the path is added; `old` is the placement of the primary path, from which rows are copied */
     bool drops; /* the path is dropped, as if its addition were cancelled; `adds` or `atomics` is set, too */
     bool atomics; /* increments and conditional writes are allowed on the table; with `drops`, they are
                      forbidden. No row moves: `path` is the primary path, and `old` and `now` are the same.
-                     The only version is HELD. `adds` is not set */
+                     `adds` is not set */
     const kw_added_path *more; /* the other paths that are added or dropped */
     size_t more_count;
     uint64_t part; /* of the present work: the index of the added path, or the number of placements that were
                       swept */
     kw_change_writers writers;
     /* Used only with KW_CHANGE_SEVERAL_WRITERS, while the change is under way. */
-    uint64_t step;     /* the number of the last step, from 1. Each step sets a version */
-    uint64_t rounds;   /* how often this version was set again since, for another pass or sweep */
-    int64_t set_at_ms; /* timestamps of calls of this version, or of a later one, are not lower; 0: unknown */
-    kw_change_goal goal;
-    kw_change_pass pass; /* used if the next version needs KW_CHANGE_NEEDS_PASS or KW_CHANGE_NEEDS_SWEEP */
-    const char *holder;  /* the registration of the gateway that sets versions and copies rows; "": none */
+    uint64_t step;     /* the number of the last step, from 1. Each step sets a place */
+    uint64_t rounds;   /* how often this place was set again since, for another pass or sweep */
+    int64_t set_at_ms; /* timestamps of calls at this place, or at a later one, are not lower; 0: unknown */
+    /* The place that the operator wants to reach: one gateway, the holder, sets one place after another until
+     * it is reached. At the lowest place of a side, the change then ends with the placement of this side. A
+     * path that is added and whose rows could all be copied is complete without a command
+     * (gateway/change_progress.h). */
+    kw_change_place goal;
+    kw_change_pass pass; /* used if the next place needs KW_CHANGE_NEEDS_PASS or KW_CHANGE_NEEDS_SWEEP */
+    const char *holder;  /* the registration of the gateway that sets places and copies rows; "": none */
     bool store_order;    /* the table had order: store before the change, and gets it back, unless paths are
                             added */
     /* Passes have given both placements the same cells with timestamps below this one; 0: no pass has visited
@@ -102,7 +93,7 @@ typedef struct kw_change_record {
     uint64_t work_rows_per_second; /* 0: unknown, or it does not run */
     uint64_t work_left_ms;         /* 0: unknown */
     /* Used with one writer and with several, while the change is under way. */
-    int64_t version_at_ms; /* wall clock; when `version` was set */
+    int64_t place_at_ms; /* wall clock; when `place` was set */
     int64_t started_ms;
     const char *author;
     const char *reason;
@@ -110,7 +101,7 @@ typedef struct kw_change_record {
     bool completing;          /* to be completed when cursors of the old key rule have expired */
     uint64_t rows_per_second; /* limit of the copy; 0: none */
     uint64_t share_percent;   /* of the time that slices can take beside callers; 0: the default */
-    bool copied;              /* all rows were copied under this version or an earlier one */
+    bool copied;              /* all rows were copied at this place or an earlier one */
     bool compared;            /* all rows were compared; some can still differ (`missing`, ...) */
     uint64_t rows_copied;
     uint64_t rows_compared;
@@ -123,8 +114,15 @@ typedef struct kw_change_record {
     kw_bytes compare_cursor; /* the comparison continues here; empty: it has not begun */
 } kw_change_record;
 
-/* "copied", "switched", ... */
-const char *kw_change_goal_name(kw_change_goal goal);
+/* What the record says about its place; see change/ladder.h. */
+kw_change_ladder kw_change_ladder_of(const kw_change_record *record);
+kw_change_rules kw_change_rules_of(const kw_change_record *record);
+kw_change_move kw_change_next_move(const kw_change_record *record, kw_change_direction direction);
+/* True if atomic operations wait. While the key rule of a path other than the primary one changes, they never
+ * do: they read only the primary path, and write to the changing path as puts do. */
+bool kw_change_holds_atomics(const kw_change_record *record);
+/* True if the goal is that the change ends with the old placement. */
+bool kw_change_is_cancelled(const kw_change_record *record);
 
 /* "[]" for no records. */
 kw_bytes kw_changes_print(const kw_change_record *records, size_t count, kw_arena *arena);
@@ -157,23 +155,23 @@ bool kw_change_record_differs(const kw_change_record *a, const kw_change_record 
 /* A step of a change. The placements of paths may differ from the catalog's where the new records differ from
  * its records:
  *   - a path gets a second placement, or its first one, whose store table has no rows: the change begins
- *   - roles of placements change: the next version of the change
+ *   - roles of placements change: the next place of the change
  *   - a path keeps one of two placements: the change has ended. The other one becomes retired
  * The commit writes the records in the same put. Without a step, placements must be those of the catalog.
  *
- * With several writers, a step goes only to a neighboring version (change/version.h). A change begins with
- * STORE (order: store) or 0. A drop begins with FILLING_2. A change that allows or forbids atomic
- * operations begins with HELD. A change ends at a version in which gateways behave as without a change, or at
- * a neighbor of such a version. The table's order becomes `stamp` with the step to FILLED_STAMPED. Atomic
- * operations become allowed or forbidden with the end of the change.
+ * With several writers, a step goes only to a neighboring place (change/ladder.h). A change begins at
+ * kw_change_first_place, a drop at the place at which the rows of an added path are copied, and a change that
+ * allows or forbids atomic operations at its only place. A change ends at a place where gateways behave as
+ * without a change, or at a neighbor of such a place. The table's order becomes `stamp` with the step to
+ * FILLED. Atomic operations become allowed or forbidden with the end of the change.
  * What a step needs:
  *   - to begin: all other gateways that serve the table follow the catalog's policy (otherwise REFUSED), and
  *     serve the table with the old placement (otherwise BUSY)
  *   - later: this gateway is the holder of the change, and all gateways with the table, this one included,
- *     have reported the present version
+ *     have reported the present place
  *   - goal, holder, completing, pause and limit are still those of the base
  *
- * Gateways that register later are admitted with the new version.
+ * Gateways that register later are admitted with the new place.
  *
  * Dead registrations do not count, and the commit removes them. UNAVAILABLE: the catalog does not have the
  * base any more, or one of the other conditions is false. Records that are the same in the step and in its
@@ -224,9 +222,9 @@ void kw_catalog_edit_change(kw_catalog *catalog, const char *table, const char *
 
 /* --- several writers: what gateways report ---------------------------------------------------------- */
 
-/* A gateway's report about one change, in its registration: it serves the version that the step with this
- * number set, and all its calls under earlier versions have ended. A gateway that gave up on a write reports
- * the next version only when that write can no longer be applied (store.late). */
+/* A gateway's report about one change, in its registration: it serves the place that the step with this
+ * number set, and all its calls at earlier places have ended. A gateway that gave up on a write reports the
+ * next place only when that write can no longer be applied (store.late). */
 typedef struct kw_change_report {
     const char *table;
     const char *path;

@@ -78,14 +78,11 @@ print_value(JsonBuilder *to, kw_change_form as, const kw_change_record *record, 
     case KW_CHANGE_VERSION_NAME:
         print_version_name(to, value, arena);
         break;
-    case KW_CHANGE_MEMBER_VERSION_ID:
-        json_builder_add_string_value(to, kw_change_version_of(*(const kw_change_version_id *)value)->name);
+    case KW_CHANGE_PLACE:
+        json_builder_add_string_value(to, kw_change_place_name(*(const kw_change_place *)value));
         break;
     case KW_CHANGE_WRITERS:
         json_builder_add_string_value(to, kw_change_writers_names.names[*(const kw_change_writers *)value]);
-        break;
-    case KW_CHANGE_GOAL:
-        json_builder_add_string_value(to, kw_change_goal_name(*(const kw_change_goal *)value));
         break;
     case KW_CHANGE_PASS:
         json_builder_add_string_value(to, kw_change_pass_names.names[*(const kw_change_pass *)value]);
@@ -108,8 +105,7 @@ print_members(JsonBuilder *to, const kw_change_group *group, const kw_change_rec
 static bool
 has_parts(const kw_change_record *record)
 {
-    bool adds = record->adds && record->writers == KW_CHANGE_SEVERAL_WRITERS;
-    return record->under_way && (adds || record->more_count > 0 || record->part > 0);
+    return record->under_way && (record->adds || record->part > 0);
 }
 
 static void

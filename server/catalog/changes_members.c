@@ -19,8 +19,8 @@ static const kw_change_member of_change[] = {
     MEMBER(KW_CHANGE_RULE, old_given),
     MEMBER(KW_CHANGE_VERSION_NAME, old_version),
     MEMBER(KW_CHANGE_NUMBER, new_version),
-    MEMBER(KW_CHANGE_MEMBER_VERSION_ID, version),
-    MEMBER(KW_CHANGE_NUMBER, version_at_ms),
+    MEMBER(KW_CHANGE_PLACE, place),
+    MEMBER(KW_CHANGE_NUMBER, place_at_ms),
     MEMBER(KW_CHANGE_NUMBER, started_ms),
     MEMBER(KW_CHANGE_TEXT, author),
     MEMBER(KW_CHANGE_TEXT, reason),
@@ -46,7 +46,7 @@ static const kw_change_member of_several_writers[] = {
     MEMBER(KW_CHANGE_COUNT, step),
     MEMBER(KW_CHANGE_COUNT, rounds),
     MEMBER(KW_CHANGE_NUMBER, set_at_ms),
-    MEMBER(KW_CHANGE_GOAL, goal),
+    MEMBER(KW_CHANGE_PLACE, goal),
     MEMBER(KW_CHANGE_PASS, pass),
     MEMBER(KW_CHANGE_TEXT, holder),
     MEMBER(KW_CHANGE_FLAG, store_order),
@@ -79,12 +79,6 @@ static const char *const writers_names[] = {
     [KW_CHANGE_SEVERAL_WRITERS] = "several",
 };
 
-static const char *const goal_names[] = {
-    [KW_CHANGE_GOAL_COPIED] = "copied",       [KW_CHANGE_GOAL_SWITCHED] = "switched",
-    [KW_CHANGE_GOAL_COMPLETED] = "completed", [KW_CHANGE_GOAL_REVERSED] = "reversed",
-    [KW_CHANGE_GOAL_CANCELLED] = "cancelled",
-};
-
 static const char *const pass_names[] = {
     [KW_CHANGE_PASS_FIRST] = "old",
     [KW_CHANGE_PASS_SECOND] = "new",
@@ -104,12 +98,4 @@ const kw_change_group kw_change_of_atomics = GROUP(of_atomics);
 const kw_change_group kw_change_of_share = GROUP(of_share);
 
 const kw_change_names kw_change_writers_names = GROUP(writers_names);
-const kw_change_names kw_change_goal_names = GROUP(goal_names);
 const kw_change_names kw_change_pass_names = GROUP(pass_names);
-
-const char *
-kw_change_goal_name(kw_change_goal goal)
-{
-    g_assert((unsigned)goal < G_N_ELEMENTS(goal_names));
-    return goal_names[goal];
-}

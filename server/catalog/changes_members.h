@@ -15,9 +15,8 @@ typedef enum kw_change_form {
     KW_CHANGE_BYTES,
     KW_CHANGE_RULE,
     KW_CHANGE_VERSION_NAME,
-    KW_CHANGE_MEMBER_VERSION_ID,
+    KW_CHANGE_PLACE,
     KW_CHANGE_WRITERS,
-    KW_CHANGE_GOAL,
     KW_CHANGE_PASS,
     KW_CHANGE_PATHS
 } kw_change_form;
@@ -37,7 +36,7 @@ typedef struct kw_change_group {
 extern const kw_change_group kw_change_of_record;
 extern const kw_change_group kw_change_of_change;          /* under way */
 extern const kw_change_group kw_change_of_several_writers; /* in a store that several gateways write */
-/* Of a change that adds paths in such a store, has several paths, or sweeps a second placement. */
+/* Of a change that adds paths, or sweeps a second placement. */
 extern const kw_change_group kw_change_of_parts;
 /* Of a change that allows or forbids atomic operations. */
 extern const kw_change_group kw_change_of_atomics;
@@ -51,5 +50,4 @@ typedef struct kw_change_names {
 } kw_change_names;
 
 extern const kw_change_names kw_change_writers_names;
-extern const kw_change_names kw_change_goal_names;
 extern const kw_change_names kw_change_pass_names;

@@ -147,12 +147,10 @@ parse_value(JsonNode *node, const kw_change_member *of, kw_arena *arena, kw_chan
         return parse_rule(node, arena, to);
     case KW_CHANGE_VERSION_NAME:
         return parse_version_name(node, to);
-    case KW_CHANGE_MEMBER_VERSION_ID:
-        return kw_change_version_find(text_in(node), to);
+    case KW_CHANGE_PLACE:
+        return kw_change_place_find(text_in(node), to);
     case KW_CHANGE_WRITERS:
         return PARSE_NAME(kw_change_writers_names, kw_change_writers);
-    case KW_CHANGE_GOAL:
-        return PARSE_NAME(kw_change_goal_names, kw_change_goal);
     case KW_CHANGE_PASS:
         return PARSE_NAME(kw_change_pass_names, kw_change_pass);
     case KW_CHANGE_PATHS:
@@ -185,7 +183,6 @@ parse_several_writers(JsonObject *from, kw_arena *arena, kw_change_record *to, s
 static bool
 parse_parts(JsonObject *from, kw_arena *arena, kw_change_record *to, size_t *count)
 {
-    to->adds = kw_change_version_adds_path(to->version);
     if (!json_object_has_member(from, "adds"))
         return true;
     *count += kw_change_of_parts.count;
@@ -193,16 +190,14 @@ parse_parts(JsonObject *from, kw_arena *arena, kw_change_record *to, size_t *cou
            (to->adds || (to->more_count == 0 && !to->drops));
 }
 
-/* Only a change that allows or forbids atomic operations has the version HELD, and it has no other version.
- */
 static bool
 parse_atomics(JsonObject *from, kw_arena *arena, kw_change_record *to, size_t *count)
 {
     if (!json_object_has_member(from, "atomics"))
-        return to->version != KW_CHANGE_VERSION_HELD;
+        return true;
     *count += kw_change_of_atomics.count;
     return parse_members(from, &kw_change_of_atomics, arena, to) && to->atomics && !to->adds &&
-           to->version == KW_CHANGE_VERSION_HELD && to->writers == KW_CHANGE_SEVERAL_WRITERS;
+           to->writers == KW_CHANGE_SEVERAL_WRITERS;
 }
 
 static bool
@@ -215,6 +210,17 @@ parse_share(JsonObject *from, kw_arena *arena, kw_change_record *to, size_t *cou
            to->share_percent <= 100;
 }
 
+/* A change of atomics ends on either side of its only place. */
+static bool
+has_places(const kw_change_record *record)
+{
+    kw_change_ladder ladder = kw_change_ladder_of(record);
+    bool ends = record->goal == KW_OLD(ALONE) || record->goal == KW_NEW(ALONE);
+    return kw_change_ladder_has(ladder, record->place) &&
+           (record->writers == KW_CHANGE_ONE_WRITER ||
+            (record->atomics ? ends : kw_change_ladder_has(ladder, record->goal)));
+}
+
 /* The members of a change that is under way. */
 static bool
 parse_change(JsonObject *from, kw_arena *arena, kw_change_record *to, size_t *count)
@@ -222,7 +228,7 @@ parse_change(JsonObject *from, kw_arena *arena, kw_change_record *to, size_t *co
     *count += kw_change_of_change.count;
     return parse_members(from, &kw_change_of_change, arena, to) &&
            parse_several_writers(from, arena, to, count) && parse_parts(from, arena, to, count) &&
-           parse_atomics(from, arena, to, count) && parse_share(from, arena, to, count);
+           parse_atomics(from, arena, to, count) && parse_share(from, arena, to, count) && has_places(to);
 }
 
 static bool
@@ -275,6 +281,9 @@ kw_changes_parse(kw_bytes cell, kw_arena *arena, kw_change_record **ret_records,
     }
     return (cell.size <= KW_CHANGES_BYTES_MAX &&
             parse_records(kw_catalog_json_array(parser, cell), arena, ret_records, ret_count)) ||
-           kw_error_set(ret_error, KW_CORRUPT, "the catalog's records of changes cannot be read: %s",
-                        kw_show(cell).text);
+           kw_error_set(
+               ret_error, KW_CORRUPT,
+               "the catalog's records of changes cannot be read: they are damaged, or another version "
+               "of Keyway has written them; end the changes with that version: %s",
+               kw_show(cell).text);
 }

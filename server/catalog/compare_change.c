@@ -56,7 +56,7 @@ static bool
 refuse_placements(const kw_facts *wanted, const kw_path_facts *path, kw_error *ret_error)
 {
     return kw_error_set(ret_error, KW_REFUSED,
-                        "table %s, path %s: the placements of this policy are not those of the next version "
+                        "table %s, path %s: the placements of this policy are not those of the next place "
                         "of the change; " SEE_STATUS,
                         wanted->table, path->name, wanted->table);
 }
@@ -117,66 +117,60 @@ is_complete(const kw_path_facts *old, const kw_placement_facts *kept)
     return found && found->state == KW_PLACEMENT_COMPLETE;
 }
 
-/* A version under which passes or sweeps are made can be set again. */
+/* A place at which passes or sweeps are made can be set again. */
 static bool
-leads_to(const kw_change_record *from, kw_change_version_id to)
+leads_to(const kw_change_record *from, kw_change_place to)
 {
-    kw_change_version_step (*next)(kw_change_version_id, kw_change_direction) =
-        from->adds ? kw_change_version_next_adding : kw_change_version_next;
-    kw_change_version_step forward = next(from->version, KW_CHANGE_FORWARD),
-                           back = next(from->version, KW_CHANGE_BACK);
+    kw_change_move forward = kw_change_next_move(from, KW_CHANGE_FORWARD),
+                   back = kw_change_next_move(from, KW_CHANGE_BACK);
     bool repeats = (forward.needs | back.needs) & (KW_CHANGE_NEEDS_PASS | KW_CHANGE_NEEDS_SWEEP) ||
-                   from->version == KW_CHANGE_VERSION_FILLED_STAMPED; /* where sweeps precede the end */
-    return forward.to == to || back.to == to || (from->version == to && repeats);
+                   from->place == KW_OLD(FILLED); /* where sweeps precede the end */
+    return forward.to == to || back.to == to || (from->place == to && repeats);
 }
 
-/* The version at which the change ends: forward, its last one, otherwise its first one. Gateways behave under
- * it as without a change. A change of atomics has only HELD. */
-static kw_change_version_id
+/* The place at which the change ends. Gateways behave there as without a change. */
+static kw_change_place
 end_of(const kw_change_record *base, bool forward)
 {
     if (base->atomics)
-        return KW_CHANGE_VERSION_HELD; /* a neighbor of both ends */
+        return KW_OLD(STAMPED); /* its only place, a neighbor of both ends */
     if (forward && base->adds)
-        return KW_CHANGE_VERSION_FILLED_STAMPED;
-    if (!forward)
-        return kw_change_version_first(base->store_order);
-    return base->store_order ? KW_CHANGE_VERSION_STORE_NEW : KW_CHANGE_VERSION_8;
+        return KW_OLD(FILLED);
+    return forward ? kw_change_last_place(base->store_order) : kw_change_first_place(base->store_order);
 }
 
 /* True if the change can end. forward: the new placement is kept, or the added path. An added path is kept
- * only from FILLED_STAMPED, the version with which it becomes complete, not from a neighbor of it. */
+ * only from FILLED, the place with which it becomes complete, not from a neighbor of it. */
 static bool
 can_end(const kw_change_record *base, bool forward)
 {
-    kw_change_version_id end = end_of(base, forward);
-    return base->version == end || (leads_to(base, end) && !(forward && base->adds));
+    kw_change_place end = end_of(base, forward);
+    return base->place == end || (leads_to(base, end) && !(forward && base->adds));
 }
 
-static kw_change_version_id
-first_version(const kw_change_record *next)
+static kw_change_place
+first_place(const kw_change_record *next)
 {
     if (next->atomics)
-        return KW_CHANGE_VERSION_HELD;
+        return KW_OLD(STAMPED);
     if (next->drops)
-        return KW_CHANGE_VERSION_FILLING_2;
-    return kw_change_version_first(next->store_order);
+        return KW_OLD(SPACED);
+    return kw_change_first_place(next->store_order);
 }
 
-/* Several writers go only from a version to one of its neighbors, because calls of both run at the same time.
+/* Several writers go only from a place to one of its neighbors, because calls at both run at the same time.
  * forward: at the end, the new placement is kept. */
 static bool
-follows_versions(kw_path_step kind, const kw_change_record *base, const kw_change_record *next, bool forward)
+follows_ladder(kw_path_step kind, const kw_change_record *base, const kw_change_record *next, bool forward)
 {
     if (kind == KW_PATH_STEP_BEGIN)
-        return next->writers == KW_CHANGE_ONE_WRITER ||
-               (next->step == 1 && next->version == first_version(next));
+        return next->writers == KW_CHANGE_ONE_WRITER || (next->step == 1 && next->place == first_place(next));
     if (base->writers == KW_CHANGE_ONE_WRITER)
         return true;
     if (kind == KW_PATH_STEP_NEXT)
         return next->writers == base->writers && next->step == base->step + 1 && next->adds == base->adds &&
                next->drops == base->drops && next->started_ms == base->started_ms &&
-               leads_to(base, next->version);
+               leads_to(base, next->place);
     return can_end(base, forward);
 }
 
@@ -192,13 +186,13 @@ check_added_or_dropped(kw_path_step kind, const kw_change_record *base, const kw
     if (path->association || path->placements_count != 1)
         return false;
     if (kind == KW_PATH_STEP_BEGIN)
-        return filling && follows_versions(kind, base, next, true) &&
+        return filling && follows_ladder(kind, base, next, true) &&
                (next->drops ? live == 1 && count_shared(old, path) == 1 : live == 0);
-    if (live != 1 || count_shared(old, path) != 1 || !follows_versions(kind, base, next, true))
+    if (live != 1 || count_shared(old, path) != 1 || !follows_ladder(kind, base, next, true))
         return false;
     if (kind == KW_PATH_STEP_NEXT)
         return base->writers == KW_CHANGE_SEVERAL_WRITERS &&
-               filling == !kw_change_version_of(next->version)->new_role.scan;
+               filling == !kw_change_rules_of(next).new_role.scan;
     return !filling && kw_path_facts_is_changing(old) == (base->writers == KW_CHANGE_ONE_WRITER);
 }
 
@@ -236,7 +230,7 @@ kw_change_check_step(kw_path_step kind, const kw_change_step *step, const kw_fac
     else
         good = good && before == 2 && after == 1 && is_complete(old, &path->placements[0]);
     bool forward = kind == KW_PATH_STEP_END && is_new(base, &path->placements[0]);
-    if (!good || !follows_versions(kind, base, next, forward))
+    if (!good || !follows_ladder(kind, base, next, forward))
         return refuse_placements(wanted, path, ret_error);
     return kind != KW_PATH_STEP_BEGIN || atomics || check_empty(recorded, wanted, path, evidence, ret_error);
 }
@@ -279,7 +273,7 @@ kw_change_check_same(const kw_facts *wanted, const kw_path_facts *old, const kw_
         return refuse_under_way(wanted, old, ret_error);
     return has_states(old, path) ||
            kw_error_set(ret_error, KW_UNAVAILABLE,
-                        "table %s, path %s: its change has another version than this policy "
+                        "table %s, path %s: its change has another place than this policy "
                         "was loaded with; try again",
                         wanted->table, path->name);
 }
@@ -382,7 +376,7 @@ kw_change_merge_atomics(const kw_change_step *step, const kw_facts *recorded, co
     if (wanted->changing_atomics == ends || (of && recorded->changing_atomics != ends) ||
         !g_str_equal(recorded->order, "stamp"))
         return refuse_placements(wanted, &wanted->paths[0], ret_error);
-    bool allows = ends ? of->goal != KW_CHANGE_GOAL_CANCELLED : !recorded->atomics;
+    bool allows = ends ? !kw_change_is_cancelled(of) : !recorded->atomics;
     if (wanted->atomics_given >= 0 && wanted->atomics_given != allows)
         return refuse_other_atomics(wanted, allows, ret_error);
     merged->order = recorded->order;

@@ -21,7 +21,7 @@ int64_t kw_change_retires_as(const kw_change_step *step, const kw_facts *recorde
 
 /* Checks a step (not NONE) of a path that the policy has. old: NULL if the catalog does not have it. REFUSED
  * if `path` does not have the placements that the step requires, if the placement to fill is not empty,
- * or if the versions for several writers (change/version.h) have no such step. */
+ * or if the versions for several writers (change/ladder.h) have no such step. */
 bool kw_change_check_step(kw_path_step kind, const kw_change_step *step, const kw_facts *recorded,
                           const kw_path_facts *old, const kw_facts *wanted, const kw_path_facts *path,
                           const kw_evidence *evidence, kw_error *ret_error);

@@ -93,19 +93,19 @@ rule_of(const kw_path *path)
     return (kw_placed_rule){kw_layout_number(path->layout), kw_layout_store_table(path->layout)};
 }
 
-/* Sets what depends on the number of writers: the order of writes that the table has, the first version, the
+/* Sets what depends on the number of writers: the order of writes that the table has, the first place, the
  * step and the holder. */
 static void
 set_writers(const kw_change_proposal *proposal, const kw_table *table, kw_change_record *record)
 {
-    record->version = KW_CHANGE_VERSION_FILLING;
+    record->place = KW_OLD(BOTH);
     record->writers = KW_CHANGE_ONE_WRITER;
     if (!is_shared(proposal))
         return;
     const kw_facts *facts = kw_admission_recorded(proposal->preview, table->number);
     record->writers = KW_CHANGE_SEVERAL_WRITERS;
     record->store_order = g_str_equal(facts->order, "store");
-    record->version = kw_change_version_first(record->store_order);
+    record->place = kw_change_first_place(record->store_order);
     record->step = 1;
     record->holder = proposal->holder;
 }
@@ -133,9 +133,9 @@ begin(const kw_change_proposal *proposal, const kw_path *const *paths, size_t co
                                .adds = true,
                                .more = more,
                                .more_count = count - 1,
-                               .goal = KW_CHANGE_GOAL_COPIED,
+                               .goal = KW_OLD(SPACED),
                                .holder = "",
-                               .version_at_ms = now_ms,
+                               .place_at_ms = now_ms,
                                .started_ms = now_ms,
                                .author = proposal->author,
                                .reason = proposal->reason,

@@ -1,4 +1,7 @@
-/* A change that allows or forbids atomic operations has one version, HELD. A change that forbids them has the
+/* A change that allows or forbids atomic operations has one place, on rung `stamped`. All writes write kw:w
+ * while atomic operations are allowed, and at this place; no write does while they are forbidden. An atomic
+ * operation notices only writes that write kw:w. So none runs at this place, which separates the writes
+ * without kw:w from the atomic operations. A change that forbids them has the
  * same record as a change that allows them and is being cancelled, but with kw_change_record.drops. */
 #include "gateway/change_atomics.h"
 
@@ -76,14 +79,14 @@ begin(const kw_change_proposal *proposal, const kw_table *table)
                               .old_given = given,
                               .old_version = current,
                               .new_version = current.number + 1,
-                              .version = KW_CHANGE_VERSION_HELD,
+                              .place = KW_OLD(STAMPED),
                               .atomics = true,
                               .drops = forbids,
                               .writers = KW_CHANGE_SEVERAL_WRITERS,
                               .step = 1,
-                              .goal = forbids ? KW_CHANGE_GOAL_CANCELLED : KW_CHANGE_GOAL_COMPLETED,
+                              .goal = forbids ? KW_OLD(ALONE) : KW_NEW(ALONE),
                               .holder = proposal->holder,
-                              .version_at_ms = now_ms,
+                              .place_at_ms = now_ms,
                               .started_ms = now_ms,
                               .author = proposal->author,
                               .reason = proposal->reason,

@@ -22,9 +22,9 @@ typedef kw_change_request request;
 static bool
 is_to_continue(const kw_change_record *record)
 {
-    bool filled = record->version == KW_CHANGE_VERSION_FILLING && kw_change_is_filled(record);
+    bool filled = record->adds && kw_change_is_filled(record);
     return record->under_way && record->writers == KW_CHANGE_ONE_WRITER &&
-           (record->version == KW_CHANGE_VERSION_BOTH_LAST || record->completing || filled);
+           (record->place == KW_NEW(CLOSING) || record->completing || filled);
 }
 
 /* --- starting ------------------------------------------------------------------------------------------- */

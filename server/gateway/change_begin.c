@@ -116,14 +116,6 @@ is_store_ordered(const kw_change_proposal *proposal, const kw_table *table)
     return g_str_equal(facts->order, "store");
 }
 
-static kw_change_version_id
-first_version(kw_change_writers writers, bool store_order)
-{
-    if (writers == KW_CHANGE_ONE_WRITER)
-        return KW_CHANGE_VERSION_ONE_WRITER_FIRST;
-    return kw_change_version_first(store_order);
-}
-
 static kw_change_record
 begin(const kw_change_proposal *proposal, const kw_path *path, const kw_placement_facts *old, kw_arena *arena)
 {
@@ -133,6 +125,7 @@ begin(const kw_change_proposal *proposal, const kw_path *path, const kw_placemen
     const kw_model_path *before = find_model_path(proposal->old, table, path->name);
     int64_t now_ms = kw_clock_wall_ms();
     bool store_order = is_store_ordered(proposal, path->table);
+    bool one = proposal->writers == KW_CHANGE_ONE_WRITER;
     return (kw_change_record){.table = table,
                               .path = path->name,
                               .given = given,
@@ -142,13 +135,13 @@ begin(const kw_change_proposal *proposal, const kw_path *path, const kw_placemen
                               .old_given = rule_of_model(before),
                               .old_version = current,
                               .new_version = current.number + 1,
-                              .version = first_version(proposal->writers, store_order),
+                              .place = one ? KW_OLD(BOTH) : kw_change_first_place(store_order),
                               .writers = proposal->writers,
                               .step = 1,
-                              .goal = KW_CHANGE_GOAL_COPIED,
+                              .goal = KW_OLD(BOTH),
                               .holder = proposal->holder,
                               .store_order = store_order,
-                              .version_at_ms = now_ms,
+                              .place_at_ms = now_ms,
                               .started_ms = now_ms,
                               .author = proposal->author,
                               .reason = proposal->reason,
@@ -226,7 +219,7 @@ propose_table(const kw_change_proposal *proposal, const kw_table *table, kw_chan
         return false;
     size_t under_way = kw_change_set_find_under_way(proposal->changes, table->name);
     if (under_way < proposal->changes->count) {
-        if (records[under_way].version != KW_CHANGE_VERSION_BOTH_OLD ||
+        if (proposal->writers != KW_CHANGE_ONE_WRITER || records[under_way].place != KW_OLD(BOTH) ||
             !has_old_rule(proposal, path, &records[under_way]))
             return false;
         kw_change_cancel_record(&records[under_way]);

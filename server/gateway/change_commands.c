@@ -122,23 +122,10 @@ kw_change_request_write_record(kw_change_request *self)
 
 /* --- commands that make a step ----------------------------------------------------------------------- */
 
-/* True in the versions in which queries read the old placement. */
-static bool
-version_reads_old(kw_change_version_id version)
-{
-    return version == KW_CHANGE_VERSION_BOTH_OLD || version == KW_CHANGE_VERSION_FILLING;
-}
-
-static bool
-reads_old(const request *self)
-{
-    return version_reads_old(self->record.version);
-}
-
 static void
 run_switch(request *self)
 {
-    if (!reads_old(self)) {
+    if (!kw_change_reads_old(&self->record)) {
         kw_change_request_refuse(self, KW_REFUSED, "queries read the new rows already");
         return;
     }
@@ -152,13 +139,13 @@ run_switch(request *self)
 static void
 run_reverse(request *self)
 {
-    if (self->record.version == KW_CHANGE_VERSION_FILLING)
+    if (self->record.adds)
         kw_change_request_refuse(
             self, KW_REFUSED,
             "no query reads the path that is being added; to end it, run keyway change cancel");
-    else if (self->record.version == KW_CHANGE_VERSION_BOTH_OLD)
+    else if (self->record.place == KW_OLD(BOTH))
         kw_change_request_refuse(self, KW_REFUSED, "queries read the old rows already");
-    else if (self->record.version == KW_CHANGE_VERSION_BOTH_LAST)
+    else if (self->record.place == KW_NEW(CLOSING))
         kw_change_request_refuse(
             self, KW_REFUSED,
             "its change is being completed and cannot go back; run keyway change complete again");
@@ -170,9 +157,9 @@ static void
 run_complete(request *self)
 {
     int64_t until_ms = kw_change_cursors_until_ms(self->coordinator, &self->record);
-    if (self->record.version == KW_CHANGE_VERSION_FILLING) {
+    if (self->record.adds) {
         run_switch(self);
-    } else if (self->record.version == KW_CHANGE_VERSION_BOTH_OLD) {
+    } else if (self->record.place == KW_OLD(BOTH)) {
         kw_change_request_refuse(self, KW_REFUSED,
                                  "queries read the old rows; switch first: keyway change switch");
     } else if (kw_clock_wall_ms() < until_ms && !self->command.expire_cursors) {
@@ -191,7 +178,7 @@ find_switched(const request *self)
     const kw_change_set *set = self->before;
     for (size_t i = 0; i < set->count; i++)
         if (set->records[i].under_way && set->records[i].new_version == self->record.new_version &&
-            !version_reads_old(set->records[i].version))
+            !kw_change_reads_old(&set->records[i]))
             return &set->records[i];
     return NULL;
 }
@@ -200,7 +187,7 @@ static void
 run_cancel(request *self)
 {
     int64_t current = kw_policy_version(self->coordinator->gateway->policy);
-    if (!reads_old(self)) {
+    if (!kw_change_reads_old(&self->record)) {
         kw_change_request_refuse(self, KW_REFUSED,
                                  "queries read the new rows; go back first: keyway change reverse");
         return;
@@ -240,7 +227,7 @@ run_record(request *self)
     if (self->command.action == KW_CHANGE_COMPARE) {
         work->began_ns = 0;
         work->progress = 0;
-        kw_change_compare_again(record, reads_old(self));
+        kw_change_compare_again(record, kw_change_reads_old(&self->record));
     }
     kw_change_request_write_record(self);
 }
@@ -296,7 +283,7 @@ kw_change_request_run(kw_job *job)
     }
     self->before = kw_change_set_ref(gateway->changes); /* owns the texts of the record */
     self->record = set->records[index];
-    const char *version = kw_change_version_of(self->record.version)->name;
+    const char *version = kw_change_place_name(self->record.place);
     if (self->command.expected && !g_str_equal(self->command.expected, version))
         kw_change_request_refuse(self, KW_REFUSED,
                                  kw_change_other_version(version, self->command.expected, self->arena));

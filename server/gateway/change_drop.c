@@ -1,5 +1,5 @@
-/* A path that is dropped keeps its placement until no gateway reads it and no call writes it: the versions
- * are those of a cancelled addition, from FILLING_2 on. */
+/* A path that is dropped keeps its placement until no gateway reads it and no call writes it: the places
+ * are those of a cancelled addition, from the one on at which its rows are copied. */
 #include "gateway/change_drop.h"
 
 #include "gateway/change_add.h"
@@ -104,16 +104,16 @@ begin(const kw_change_proposal *proposal, const kw_table *table, const kw_path_f
                               .old_given = rule_of(&facts->paths[0]),
                               .old_version = current,
                               .new_version = current.number + 1,
-                              .version = KW_CHANGE_VERSION_FILLING_2,
+                              .place = KW_OLD(SPACED),
                               .adds = true,
                               .drops = true,
                               .more = more,
                               .more_count = count - 1,
                               .writers = KW_CHANGE_SEVERAL_WRITERS,
                               .step = 1,
-                              .goal = KW_CHANGE_GOAL_CANCELLED,
+                              .goal = KW_OLD(ALONE),
                               .holder = proposal->holder,
-                              .version_at_ms = now_ms,
+                              .place_at_ms = now_ms,
                               .started_ms = now_ms,
                               .author = proposal->author,
                               .reason = proposal->reason,

@@ -29,20 +29,14 @@ kw_change_throttle(const kw_change_command *command, kw_change_record *record)
 /* --- goals --------------------------------------------------------------------------------------------- */
 
 static bool
-goes_back(const kw_change_record *record)
-{
-    return record->goal == KW_CHANGE_GOAL_REVERSED && !kw_change_waits_for_switch(record);
-}
-
-static bool
 run_switch(const kw_change_command *command, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
 {
-    if (goes_back(record))
+    if (record->goal == KW_OLD(BOTH) && kw_change_goes_back(record))
         return refuse(ret_error, record,
                       "its change is going back to the old rows; wait until it has done so");
-    if (record->goal == KW_CHANGE_GOAL_SWITCHED || !kw_change_reads_old(record))
+    if (record->goal == KW_NEW(BOTH) || !kw_change_reads_old(record))
         return refuse(ret_error, record, "the change was switched already");
-    if (record->goal == KW_CHANGE_GOAL_CANCELLED)
+    if (kw_change_is_cancelled(record))
         return refuse(ret_error, record, "its change is being cancelled");
     const char *why = kw_change_waits_for_switch(record)
                           ? kw_change_why_not_switch(record, command->leave_undecodable, arena)
@@ -51,7 +45,7 @@ run_switch(const kw_change_command *command, kw_change_record *record, kw_arena 
         why = "its rows are copied and compared, but the first pass over both store tables has not ended";
     if (why)
         return refuse(ret_error, record, why);
-    kw_change_set_goal(record, KW_CHANGE_GOAL_SWITCHED);
+    kw_change_set_goal(record, KW_NEW(BOTH));
     return true;
 }
 
@@ -62,7 +56,7 @@ withdraw_cancellation(kw_change_record *record, kw_error *ret_error)
         return refuse(ret_error, record,
                       "its change is being cancelled, and removals no longer reach the new rows; wait until "
                       "it has ended, then begin it again");
-    kw_change_set_goal(record, KW_CHANGE_GOAL_COPIED);
+    kw_change_set_goal(record, record->adds ? KW_OLD(SPACED) : KW_OLD(BOTH));
     return true;
 }
 
@@ -70,7 +64,7 @@ withdraw_cancellation(kw_change_record *record, kw_error *ret_error)
 static bool
 run_reverse(kw_change_record *record, kw_error *ret_error)
 {
-    if (record->goal == KW_CHANGE_GOAL_CANCELLED)
+    if (kw_change_is_cancelled(record))
         return withdraw_cancellation(record, ret_error);
     if (record->adds)
         return refuse(
@@ -80,11 +74,11 @@ run_reverse(kw_change_record *record, kw_error *ret_error)
                 : "no query reads the path that is being added; to end it, run keyway change cancel");
     if (kw_change_is_final(record))
         return refuse(ret_error, record, "its change is being completed and cannot go back");
-    if (record->goal != KW_CHANGE_GOAL_SWITCHED && record->goal != KW_CHANGE_GOAL_COMPLETED)
+    if (record->goal == KW_OLD(BOTH))
         return refuse(ret_error, record,
                       kw_change_reads_old(record) ? "queries read the old rows already"
                                                   : "its change is going back to the old rows already");
-    kw_change_set_goal(record, KW_CHANGE_GOAL_REVERSED);
+    kw_change_set_goal(record, KW_OLD(BOTH));
     return true;
 }
 
@@ -93,15 +87,14 @@ run_complete(const kw_change_command *command, kw_change_record *record, kw_erro
 {
     if (kw_change_is_final(record))
         return true; /* it is being completed */
-    if (record->version != KW_CHANGE_VERSION_6 ||
-        (record->goal != KW_CHANGE_GOAL_SWITCHED && record->goal != KW_CHANGE_GOAL_COMPLETED))
+    if (record->place != KW_NEW(BOTH) || record->goal == KW_OLD(BOTH))
         return refuse(ret_error, record,
-                      record->goal == KW_CHANGE_GOAL_SWITCHED
+                      record->goal == KW_NEW(BOTH)
                           ? "the switch has not ended; see keyway change status"
                           : "queries read the old rows, or its change is going back to them; switch first: "
                             "keyway change switch");
     record->completing = !command->expire_cursors;
-    kw_change_set_goal(record, KW_CHANGE_GOAL_COMPLETED);
+    kw_change_set_goal(record, kw_change_last_place(record->store_order));
     return true;
 }
 
@@ -112,14 +105,14 @@ run_added(const kw_change_command *command, kw_change_record *record, kw_arena *
 {
     if (kw_change_is_final(record))
         return true; /* queries use it already */
-    if (record->goal == KW_CHANGE_GOAL_CANCELLED)
+    if (kw_change_is_cancelled(record))
         return refuse(ret_error, record, "its change is being cancelled");
-    const char *why = record->version == KW_CHANGE_VERSION_FILLING_2
+    const char *why = record->place == KW_OLD(SPACED)
                           ? kw_change_why_not_switch(record, command->leave_undecodable, arena)
                           : "its rows have not been copied yet";
     if (why)
         return refuse(ret_error, record, why);
-    kw_change_set_goal(record, KW_CHANGE_GOAL_COMPLETED);
+    kw_change_set_goal(record, KW_OLD(FILLED));
     return true;
 }
 
@@ -133,7 +126,7 @@ run_cancel(int64_t current, kw_change_record *record, kw_arena *arena, kw_error 
         return refuse(ret_error, record, "queries read the new rows; go back first: keyway change reverse");
     if (current != record->new_version)
         return refuse(ret_error, record, kw_change_why_not_cancel(record, current, arena));
-    kw_change_set_goal(record, KW_CHANGE_GOAL_CANCELLED);
+    kw_change_set_goal(record, kw_change_first_place(record->store_order));
     return true;
 }
 
@@ -156,8 +149,7 @@ run_atomics(const kw_change_command *command, int64_t current, kw_change_record 
 static bool
 run_compare(kw_change_record *record, kw_error *ret_error)
 {
-    bool can = record->adds ? record->version == KW_CHANGE_VERSION_FILLING_2 &&
-                                  record->goal != KW_CHANGE_GOAL_CANCELLED
+    bool can = record->adds ? record->place == KW_OLD(SPACED) && !kw_change_is_cancelled(record)
                             : kw_change_waits_for_switch(record);
     if (!can)
         return refuse(ret_error, record,
@@ -210,7 +202,7 @@ static bool
 check_expected(const kw_change_command *command, const kw_change_record *record, kw_arena *arena,
                kw_error *ret_error)
 {
-    const char *version = kw_change_version_of(record->version)->name, *expected = command->expected;
+    const char *version = kw_change_place_name(record->place), *expected = command->expected;
     return !expected || g_str_equal(expected, version) ||
            refuse(ret_error, record, kw_change_other_version(version, expected, arena));
 }

@@ -288,7 +288,7 @@ begin_or_end_holding(kw_coordinator *self, const kw_change_record *record, kw_ch
 static uint64_t
 read_reports_ms(const kw_change_record *record)
 {
-    int64_t age_ms = kw_clock_wall_ms() - record->version_at_ms;
+    int64_t age_ms = kw_clock_wall_ms() - record->place_at_ms;
     bool soon = age_ms >= 0 && age_ms < SOON_MS && !kw_change_waits_for_switch(record);
     return soon ? READ_REPORTS_SOON_MS : READ_REPORTS_MS;
 }

@@ -57,7 +57,7 @@ static void
 end_round(kw_coordinator *self, kw_change_record *record)
 {
     kw_change_work *work = kw_change_work_of(self, record);
-    int64_t took_ms = kw_clock_wall_ms() - record->version_at_ms;
+    int64_t took_ms = kw_clock_wall_ms() - record->place_at_ms;
     kw_change_end_round(record, self->act, took_ms, work->round_ms);
     work->round_ms = took_ms;
 }
@@ -219,7 +219,7 @@ kw_change_start_pass(kw_coordinator *self, const kw_change_record *known, const 
 void
 kw_change_start_sweep(kw_coordinator *self, const kw_change_record *record, const kw_path *path)
 {
-    bool leaves = kw_change_version_of(record->version)->control;
+    bool leaves = kw_change_rules_of(record).order == KW_WRITE_ORDER_STAMP;
     const kw_copy_request request = {.mode = KW_COPY_SWEEP,
                                      .from = kw_change_find_swept(path->table, record->part),
                                      .since_ms = record->swept_ms,

@@ -10,7 +10,7 @@
 static const char *
 version_name(const kw_change_record *record)
 {
-    return kw_change_version_of(record->version)->name;
+    return kw_change_place_name(record->place);
 }
 
 /* "a, b, c and 2 others" */
@@ -28,8 +28,8 @@ static const char *
 waits_for_reports(const kw_change_record *record, const kw_change_work *work, kw_arena *arena)
 {
     if (work->planner.step != record->step || work->planner.unreported->len == 0)
-        return kw_arena_printf(arena, "checking whether all gateways serve version %s", version_name(record));
-    return kw_arena_printf(arena, "waiting for gateway %s to report version %s",
+        return kw_arena_printf(arena, "checking whether all gateways serve %s", version_name(record));
+    return kw_arena_printf(arena, "waiting for gateway %s to report %s",
                            list_names(work->planner.unreported, arena), version_name(record));
 }
 
@@ -66,7 +66,7 @@ at_goal(const kw_change_record *record, kw_arena *arena)
 {
     if (record->adds)
         return kw_change_why_not_switch(record, true, arena) ? "rows differ" : "rows cannot be copied";
-    if (record->version == KW_CHANGE_VERSION_6)
+    if (record->place == KW_NEW(BOTH))
         return "ready to complete";
     return kw_change_why_not_switch(record, true, arena) ? "rows differ" : "ready to switch";
 }
@@ -130,33 +130,22 @@ next_before_switch(const kw_change_record *record, kw_arena *arena)
     return kw_change_why_not_switch(record, true, arena) ? "compare, cancel" : "switch, cancel";
 }
 
-/* A cancellation can be withdrawn until version 0. */
 static const char *
 next_for_goal(const kw_change_record *record, kw_arena *arena)
 {
     if (kw_change_is_final(record) || record->drops)
         return "";
     if (record->atomics)
-        return record->goal == KW_CHANGE_GOAL_CANCELLED ? "" : "cancel";
-    if (record->goal == KW_CHANGE_GOAL_CANCELLED)
+        return kw_change_is_cancelled(record) ? "" : "cancel";
+    if (kw_change_is_cancelled(record))
         return kw_change_can_withdraw(record) ? "reverse" : "";
     if (record->adds)
-        return record->goal == KW_CHANGE_GOAL_COPIED ? next_before_switch(record, arena) : "cancel";
-    switch (record->goal) {
-    case KW_CHANGE_GOAL_COPIED:
-        return next_before_switch(record, arena);
-    case KW_CHANGE_GOAL_REVERSED:
+        return record->goal == KW_OLD(SPACED) ? next_before_switch(record, arena) : "cancel";
+    if (record->goal == KW_OLD(BOTH))
         return kw_change_reads_old(record) ? next_before_switch(record, arena) : "";
-    case KW_CHANGE_GOAL_SWITCHED:
-        if (record->version == KW_CHANGE_VERSION_6)
-            return "complete, reverse";
-        return kw_change_reads_old(record) ? "reverse, cancel" : "reverse";
-    case KW_CHANGE_GOAL_COMPLETED:
-        return "reverse";
-    case KW_CHANGE_GOAL_CANCELLED:
-        break;
-    }
-    g_assert_not_reached();
+    if (record->goal == KW_NEW(BOTH) && record->place == record->goal)
+        return "complete, reverse";
+    return kw_change_reads_old(record) ? "reverse, cancel" : "reverse";
 }
 
 /* Lists the commands that are useful now, `resume` first if the change is paused. `pause` and `throttle` are

@@ -2,14 +2,14 @@
 
 #include <glib.h>
 
-/* A version is set at least a millisecond after all have reported the one before (change/version.h). This is
+/* A place is set at least a millisecond after all have reported the one before (change/ladder.h). This is
  * more, because clocks drift. */
 #define GAP_NS (UINT64_C(2) * 1000 * 1000)
 #define WORK (KW_CHANGE_NEEDS_COPY | KW_CHANGE_NEEDS_PASS | KW_CHANGE_NEEDS_SWEEP)
 /* While the change waits for the operator, a pass is made again after this time, so that a switch finds few
  * records to visit. */
 #define REFRESH_MS 60000
-/* A pass or sweep that ended within this time after its version was set leaves little for the next one. */
+/* A pass or sweep that ended within this time after its place was set leaves little for the next one. */
 #define SHORT_ROUND_MS 2000
 /* If a pass or sweep takes more than this share of the time of the one before, further ones will not be
  * short. */
@@ -72,7 +72,7 @@ any_disappeared(const kw_change_planner *planner, const kw_change_follower *foll
     return false;
 }
 
-/* A gateway without a report serves the version before, or nothing yet. */
+/* A gateway without a report serves the place before, or nothing yet. */
 static bool
 has_reported(const kw_change_follower *follower, const kw_change_record *record)
 {
@@ -107,61 +107,57 @@ kw_change_planner_note(kw_change_planner *planner, const kw_change_record *recor
 /* --- steps -----------------------------------------------------------------------------------------------
  */
 
-static kw_change_version_step
-next_step(const kw_change_record *record)
+static kw_change_direction
+direction_of(const kw_change_record *record)
 {
-    kw_change_direction direction = kw_change_goes_back(record) ? KW_CHANGE_BACK : KW_CHANGE_FORWARD;
-    return record->adds ? kw_change_version_next_adding(record->version, direction)
-                        : kw_change_version_next(record->version, direction);
+    return kw_change_goes_back(record) ? KW_CHANGE_BACK : KW_CHANGE_FORWARD;
 }
 
 /* True if the change ends at its goal. */
 static bool
-goal_ends(const kw_change_record *record, kw_change_version_id goal)
+goal_ends(kw_change_place goal)
 {
-    return record->atomics || record->goal == KW_CHANGE_GOAL_CANCELLED ||
-           goal == KW_CHANGE_VERSION_FILLED_STAMPED || goal == kw_change_last_version(record);
+    return goal <= KW_OLD(ALONE) || goal >= KW_NEW(ALONE) || goal == KW_OLD(FILLED);
 }
 
-/* What must be true before a change ends that has reached its goal. A change that is cancelled in its first
- * version, STORE, needs nothing: its writes leave no control cells. A cancelled change that was to allow
- * atomic operations needs nothing either, because none has run. */
+/* What must be true before a change ends that has reached its goal. A change that is cancelled at its first
+ * place, unstamped-old, needs nothing: its writes leave no control cells. A cancelled change that was to
+ * allow atomic operations needs nothing either, because none has run. Otherwise, a change of atomics needs a
+ * grace: an atomic operation does not notice the writes without kw:w. */
 static unsigned
 needs_of_end(const kw_change_record *record)
 {
-    bool undone = record->goal == KW_CHANGE_GOAL_CANCELLED && !record->drops;
-    if (record->version == KW_CHANGE_VERSION_STORE)
+    bool undone = kw_change_is_cancelled(record) && !record->drops;
+    if (record->place == KW_OLD(UNSTAMPED) || (record->atomics && undone))
         return 0;
-    if (record->atomics)
-        return undone ? 0 : kw_change_version_next(record->version, KW_CHANGE_FORWARD).needs;
-    return KW_CHANGE_NEEDS_GRACE | (record->drops ? 0 : KW_CHANGE_NEEDS_SWEEP);
+    return KW_CHANGE_NEEDS_GRACE | (record->drops || record->atomics ? 0 : KW_CHANGE_NEEDS_SWEEP);
 }
 
-/* Under a version that holds atomic operations, time is short. If the step after it needs a grace, the grace
- * ends before the version is set: without a fault it is over when the version is reached. */
+/* While atomic operations are held, time is short. If the step after the one that holds them needs a grace,
+ * the grace ends before: without a fault it is over when the place is reached. */
 static unsigned
-needs_before_hold(const kw_change_record *record, kw_change_version_id to)
+needs_before_hold(const kw_change_record *record, kw_change_place to)
 {
-    kw_change_direction direction = kw_change_goes_back(record) ? KW_CHANGE_BACK : KW_CHANGE_FORWARD;
-    bool begins = kw_change_atomics_are_held(to) && !kw_change_atomics_are_held(record->version);
-    return begins ? kw_change_version_next(to, direction).needs & KW_CHANGE_NEEDS_GRACE : 0;
+    kw_change_record next = *record;
+    next.place = to;
+    bool begins = kw_change_atomics_are_held(&next) && !kw_change_atomics_are_held(record);
+    return begins ? kw_change_next_move(&next, direction_of(record)).needs & KW_CHANGE_NEEDS_GRACE : 0;
 }
 
 /* Finds the next step. *ret_ends: true if the change ends with it. If the change has reached the goal at
- * which it ends, there is no next version (KW_CHANGE_VERSION_COUNT). Then only a grace and a sweep of the
+ * which it ends, there is no next place (KW_PLACE_NONE). Then only a grace and a sweep of the
  * control cells are left; a drop does not need the sweep. */
-static kw_change_version_step
+static kw_change_move
 step_of(const kw_change_record *record, bool *ret_ends)
 {
-    kw_change_version_id goal = kw_change_goal_version(record);
-    bool ends = goal_ends(record, goal), arrived = record->version == goal;
-    kw_change_version_step step =
-        arrived && ends ? (kw_change_version_step){KW_CHANGE_VERSION_COUNT, needs_of_end(record)}
-                        : next_step(record);
-    if (step.to != KW_CHANGE_VERSION_COUNT)
+    kw_change_place goal = kw_change_goal_place(record);
+    bool ends = goal_ends(goal), arrived = record->place == goal;
+    kw_change_move step = arrived && ends ? (kw_change_move){KW_PLACE_NONE, needs_of_end(record)}
+                                          : kw_change_next_move(record, direction_of(record));
+    if (step.to != KW_PLACE_NONE)
         step.needs |= needs_before_hold(record, step.to);
-    bool unstamped = goal == KW_CHANGE_VERSION_STORE || goal == KW_CHANGE_VERSION_STORE_NEW;
-    g_assert(step.to != KW_CHANGE_VERSION_COUNT || (arrived && ends));
+    bool unstamped = goal == KW_OLD(UNSTAMPED) || goal == KW_NEW(UNSTAMPED);
+    g_assert(step.to != KW_PLACE_NONE || (arrived && ends));
     *ret_ends = ends && (arrived || (unstamped && step.to == goal));
     return step;
 }
@@ -232,17 +228,17 @@ kw_change_work_left(const kw_change_record *record)
 bool
 kw_change_waits_for_command(const kw_change_record *record)
 {
-    bool ends, arrived = record->version == kw_change_goal_version(record);
-    kw_change_version_step step = step_of(record, &ends);
+    bool ends, arrived = record->place == kw_change_goal_place(record);
+    kw_change_move step = step_of(record, &ends);
     if (is_first_pass_made(record))
         return record->copied && record->compared;
     return arrived && !ends && find_work(record, step.needs) == KW_CHANGE_ACT_WAIT;
 }
 
 bool
-kw_change_atomics_are_held(kw_change_version_id version)
+kw_change_atomics_are_held(const kw_change_record *record)
 {
-    return kw_change_version_of(version)->atomics == KW_CHANGE_ATOMICS_HELD;
+    return kw_change_rules_of(record).atomics == KW_ATOMICS_HELD;
 }
 
 /* --- rounds ------------------------------------------------------------------------------------------- */
@@ -253,7 +249,7 @@ is_old(int64_t time_ms, const kw_change_times *times)
     return times->can_select_by_time && times->store_ms - time_ms > REFRESH_MS;
 }
 
-/* True if the version must be set again before the pass under it begins: it was set so long ago that the pass
+/* True if the place must be set again before the pass at it begins: it was set so long ago that the pass
  * would leave out too much. At most once: if the reports take long each time, it would not help. */
 static bool
 is_limit_old(const kw_change_record *record, const kw_change_times *times)
@@ -263,29 +259,29 @@ is_limit_old(const kw_change_record *record, const kw_change_times *times)
     return kw_change_pass_is_limited(record) && begins && record->rounds == 0 && old;
 }
 
-/* True if the step needs another pass or sweep under this version, after one that has ended. */
+/* True if the step needs another pass or sweep at this place, after one that has ended. */
 static bool
-needs_round(const kw_change_record *record, kw_change_version_step step, const kw_change_times *times)
+needs_round(const kw_change_record *record, kw_change_move step, const kw_change_times *times)
 {
     if (!(step.needs & (KW_CHANGE_NEEDS_PASS | KW_CHANGE_NEEDS_SWEEP)))
         return false;
     if (step.needs & KW_CHANGE_NEEDS_PASS && kw_change_pass_is_limited(record))
         return kw_change_waits_for_switch(record) && is_old(record->settled_ms, times);
-    if (step.to == KW_CHANGE_VERSION_COUNT)
+    if (step.to == KW_PLACE_NONE)
         return record->rounds == 0;
     bool shortens = times->can_select_by_time || step.needs & KW_CHANGE_NEEDS_SWEEP;
-    return shortens && !kw_change_atomics_are_held(record->version) && !record->short_round &&
+    return shortens && !kw_change_atomics_are_held(record) && !record->short_round &&
            record->rounds < ROUNDS_MAX;
 }
 
 static kw_change_next
-next_round(const kw_change_planner *planner, const kw_change_record *record, kw_change_version_step step,
+next_round(const kw_change_planner *planner, const kw_change_record *record, kw_change_move step,
            const kw_change_times *times)
 {
     uint64_t until_ns = planner->reported_ns + times->width_ns;
-    if (step.to == KW_CHANGE_VERSION_COUNT && times->now_ns < until_ns)
+    if (step.to == KW_PLACE_NONE && times->now_ns < until_ns)
         return wait_for(KW_CHANGE_WAIT_SWEEP, until_ns);
-    return (kw_change_next){.act = KW_CHANGE_ACT_STEP, .to = record->version};
+    return (kw_change_next){.act = KW_CHANGE_ACT_STEP, .to = record->place};
 }
 
 /* --- the next act ------------------------------------------------------------------------------------- */
@@ -305,7 +301,7 @@ rests(const kw_change_record *record, const kw_change_times *times)
     return kw_change_waits_for_command(record) && !passes;
 }
 
-/* The pass can begin, unless its version must be set again first. A write of the copy that was given up must
+/* The pass can begin, unless its place must be set again first. A write of the copy that was given up must
  * not replace cells that the pass then counts as equal. */
 static kw_change_next
 next_pass(const kw_change_planner *planner, const kw_change_record *record, const kw_change_times *times)
@@ -313,9 +309,8 @@ next_pass(const kw_change_planner *planner, const kw_change_record *record, cons
     if (record->paused || !is_limit_old(record, times))
         return next_work(record, KW_CHANGE_ACT_PASS);
     kw_change_next next = check_work(planner, times);
-    return next.wait == KW_CHANGE_WAIT_NONE
-               ? (kw_change_next){.act = KW_CHANGE_ACT_STEP, .to = record->version}
-               : next;
+    return next.wait == KW_CHANGE_WAIT_NONE ? (kw_change_next){.act = KW_CHANGE_ACT_STEP, .to = record->place}
+                                            : next;
 }
 
 kw_change_next
@@ -324,7 +319,7 @@ kw_change_planner_next(const kw_change_planner *planner, const kw_change_record 
 {
     g_assert(record->under_way && record->writers == KW_CHANGE_SEVERAL_WRITERS);
     bool ends;
-    kw_change_version_step step = step_of(record, &ends);
+    kw_change_move step = step_of(record, &ends);
     kw_change_act work = find_work(record, step.needs);
     if (rests(record, times))
         return wait_for(KW_CHANGE_WAIT_COMMAND, 0);
@@ -397,39 +392,37 @@ kw_change_compare_again(kw_change_record *record, bool copies)
         copy_again(record);
 }
 
-/* A copy stays valid while writes go to both placements: after a reverse, but not in version 1 or FILLING_1.
+/* A copy stays valid while writes go to both placements: after a reverse, but not at opening-old.
  * A pass copies what a copy has missed, so a copy before a pass only saves time (tests/unit/change,
  * "no-copy").
  */
 void
-kw_change_set_version(kw_change_record *record, kw_change_version_id version, int64_t now_ms,
-                      int64_t set_at_ms)
+kw_change_set_place(kw_change_record *record, kw_change_place place, int64_t now_ms, int64_t set_at_ms)
 {
-    record->rounds = record->version == version ? record->rounds + 1 : 0;
-    record->version = version;
-    record->version_at_ms = now_ms;
+    record->rounds = record->place == place ? record->rounds + 1 : 0;
+    record->place = place;
+    record->place_at_ms = now_ms;
     record->set_at_ms = set_at_ms;
     record->step++;
     forget_pass(record);
-    if (version == KW_CHANGE_VERSION_1 || version == KW_CHANGE_VERSION_FILLING_1)
+    if (place == KW_OLD(OPENING))
         forget_copy(record);
-    unsigned place = kw_change_place_of(version);
-    if (place <= kw_change_place_of(KW_CHANGE_VERSION_1))
+    if (place <= KW_OLD(OPENING))
         record->settled_ms = 0;
-    if (place > kw_change_place_of(KW_CHANGE_VERSION_0) && place <= kw_change_place_of(KW_CHANGE_VERSION_7))
+    if (place > KW_OLD(ALONE) && place < KW_NEW(ALONE) && place != KW_OLD(FILLED))
         record->swept_ms = 0;
 }
 
 bool
 kw_change_pass_is_limited(const kw_change_record *record)
 {
-    return !kw_change_version_of(record->version)->waits_for_next_ms;
+    return !kw_change_rules_of(record).waits_for_next_ms;
 }
 
 bool
-kw_change_needs_set_at(kw_change_version_id version)
+kw_change_needs_set_at(kw_change_ladder ladder, kw_change_place place)
 {
-    return kw_change_version_of(version)->control;
+    return kw_change_rules_at(ladder, place).order == KW_WRITE_ORDER_STAMP;
 }
 
 /* All cells with timestamps lower than `set_at_ms` have been visited. */
@@ -446,11 +439,11 @@ kw_change_end_round(kw_change_record *record, kw_change_act act, int64_t took_ms
 }
 
 void
-kw_change_set_goal(kw_change_record *record, kw_change_goal goal)
+kw_change_set_goal(kw_change_record *record, kw_change_place goal)
 {
     bool back = kw_change_goes_back(record);
     record->goal = goal;
-    bool copies = record->version == KW_CHANGE_VERSION_2 || record->version == KW_CHANGE_VERSION_FILLING_2;
+    bool copies = record->place == KW_OLD(BOTH) || (record->adds && record->place == KW_OLD(SPACED));
     if (kw_change_goes_back(record) != back && !copies)
         forget_pass(record);
 }

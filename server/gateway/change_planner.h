@@ -2,36 +2,36 @@
  *
  *   registrations, as read ---> kw_change_planner_note ---> who has not reported; when a gateway disappeared
  *                                                              |
- *   record of the change, time ---------------> kw_change_planner_next ---> set a version, work, or wait
+ *   record of the change, time ---------------> kw_change_planner_next ---> set a place, work, or wait
  *
- * The table in change/version.c has the versions and what each step needs. A step needs, in this order: the
- * reports of all gateways, the times that must pass, the work under the present version, the command of the
+ * The table in change/ladder.c has the places and what each step needs. A step needs, in this order: the
+ * reports of all gateways, the times that must pass, the work at the present place, the command of the
  * operator.
  *
- * A grace is over when no write that was given up can still be applied. A living gateway reports a version
+ * A grace is over when no write that was given up can still be applied. A living gateway reports a place
  * only when its own grace is over. The holder waits `store.late` after a gateway has disappeared, after it
  * became the holder itself (because it does not know which gateways disappeared before), and after its work,
  * if a write of the work was given up.
  *
- * Passes are repeated, because atomic operations are held during the last one, under 3 or 5, and puts take
- * longer in spaced versions. After the comparison, a pass under 2 visits all records.
- * Further passes visit only the records that were written since the pass before began. While the change waits
- * for the operator, such a pass runs under 2 now and then. After the command, such passes run under 2_SPACED,
- * one after the other until one is short. On the way back, 6, 6_PASS and 5 take the places of 2, 2_SPACED
- * and 3.
+ * Passes are repeated, because atomic operations are held during the last one, and puts take longer on the
+ * rungs from `spacing` on. After the comparison, a pass at both-old visits all records. Further passes visit
+ * only the records that were written since the pass before began. While the change waits for the operator,
+ * such a pass runs at both-old now and then. After the command, such passes run on `spaced`, one after the
+ * other until one is short. After `reverse`, the same passes run on side new.
  *
- *   2: pass -> 2 again: pass -> (command) -> 2_SPACED: pass -> 2_SPACED again: pass -> 3: pass -> 4
+ *   both: pass -> both again: pass -> (command) -> spacing -> spaced: pass -> spaced again: pass
+ *     -> last-pass: pass -> get-both
  *
  * Which records a pass visits is decided by the timestamps of their cells. When all gateways have reported a
- * version, no call is under way with a timestamp lower than `set_at_ms` of the version. So after a
+ * place, no call is under way with a timestamp lower than `set_at_ms` of the place. So after a
  * pass that begins then, both placements have the same cells with lower timestamps; `settled_ms` records
- * this. Each time that a version is set again, its `set_at_ms` is later. tests/unit/change explores this.
+ * this. Each time that a place is set again, its `set_at_ms` is later. tests/unit/change explores this.
  *
- * Sweeps are repeated in the same way, first under 8 (or 0), and keep control cells with timestamps from
+ * Sweeps are repeated in the same way, first on rung `alone`, and keep control cells with timestamps from
  * `set_at_ms` on: a call whose timestamp lies between `set_at_ms` and that of the control cell can still be
- * under way. A change that ends under 8, 0 or FILLED_STAMPED must also remove the control cells that calls
- * under earlier versions wrote: they do not expire, and no later sweep would remove them. So it waits until
- * the timestamps of these cells are lower than a new `set_at_ms`, sets its version again, and sweeps a last
+ * under way. A change that ends on `alone` or `filled` must also remove the control cells that calls
+ * at earlier places wrote: they do not expire, and no later sweep would remove them. So it waits until
+ * the timestamps of these cells are lower than a new `set_at_ms`, sets its place again, and sweeps a last
  * time.
  */
 #pragma once
@@ -60,10 +60,9 @@ void kw_change_planner_note(kw_change_planner *planner, const kw_change_record *
 
 typedef enum kw_change_act {
     KW_CHANGE_ACT_WAIT,
-    KW_CHANGE_ACT_STEP, /* set the version `to` */
-    KW_CHANGE_ACT_END,  /* end the change, with the version `to` or, if that is KW_CHANGE_VERSION_COUNT, with
-                           the present one. The path keeps the old placement if the goal is CANCELLED,
-                           otherwise the new one */
+    KW_CHANGE_ACT_STEP, /* set the place `to` */
+    KW_CHANGE_ACT_END,  /* end the change, with the place `to` or, if that is KW_PLACE_NONE, with
+                           the present one. The path keeps the placement that is read there */
     KW_CHANGE_ACT_COPY, /* a slice of work */
     KW_CHANGE_ACT_COMPARE,
     KW_CHANGE_ACT_PASS,
@@ -76,7 +75,7 @@ typedef enum kw_change_wait {
     KW_CHANGE_WAIT_REPORTS, /* of gateways (kw_change_planner.unreported) */
     KW_CHANGE_WAIT_TIME,    /* a time that must pass after all have reported, until `until_ns` */
     KW_CHANGE_WAIT_GRACE,   /* store.late, until `until_ns` */
-    KW_CHANGE_WAIT_SWEEP,   /* control cells of earlier versions are too young, until `until_ns` */
+    KW_CHANGE_WAIT_SWEEP,   /* control cells of earlier places are too young, until `until_ns` */
     KW_CHANGE_WAIT_RESUME,  /* the operator has paused the work */
     KW_CHANGE_WAIT_CURSORS, /* cursors of the old key rule have not expired */
     KW_CHANGE_WAIT_COMMAND  /* the goal is reached */
@@ -84,7 +83,7 @@ typedef enum kw_change_wait {
 
 typedef struct kw_change_next {
     kw_change_act act;
-    kw_change_version_id to;
+    kw_change_place to;
     kw_change_wait wait;
     uint64_t until_ns;
 } kw_change_next;
@@ -94,7 +93,7 @@ typedef struct kw_change_times {
     int64_t store_ms; /* the store's clock has surely passed it; 0: unknown */
     uint64_t late_ns; /* store.late */
     uint64_t skew_ns; /* store.max_clock_skew */
-    /* Calls that ended this long before a version is set have timestamps lower than its set_at_ms. */
+    /* Calls that ended this long before a place is set have timestamps lower than its set_at_ms. */
     uint64_t width_ns;
     bool can_select_by_time; /* a pass can visit only the records with recent cells
                                 (kw_copy_can_select_by_time) */
@@ -111,28 +110,27 @@ kw_change_next kw_change_planner_next(const kw_change_planner *planner, const kw
 bool kw_change_waits_for_command(const kw_change_record *record);
 kw_change_act kw_change_work_left(const kw_change_record *record);
 
-/* Sets the next version in the record, or the same one again (another round): increases `step`, and resets
- * its pass and the rates of its work. Versions 1 and FILLING_1 also reset the copy and the comparison.
+/* Sets the next place in the record, or the same one again (another round): increases `step`, and resets its
+ * pass and the rates of its work. opening-old also resets the copy and the comparison.
  * now_ms: wall clock. set_at_ms: calls that begin from now on do not get a lower timestamp; 0: unknown. */
-void kw_change_set_version(kw_change_record *record, kw_change_version_id version, int64_t now_ms,
-                           int64_t set_at_ms);
-/* True if a pass under the version reads only cells with timestamps lower than `set_at_ms`: puts under it can
- * have the timestamp of an acknowledged one (change/version.h), and the pass must not copy one over another.
+void kw_change_set_place(kw_change_record *record, kw_change_place place, int64_t now_ms, int64_t set_at_ms);
+/* True if a pass at the place reads only cells with timestamps lower than `set_at_ms`: puts beside it can
+ * have the timestamp of an acknowledged one (change/ladder.h), and the pass must not copy one over another.
  */
 bool kw_change_pass_is_limited(const kw_change_record *record);
-/* True if the version must be set with a known time: calls under it leave control cells, and passes and
- * sweeps under it select cells by timestamp. */
-bool kw_change_needs_set_at(kw_change_version_id version);
-/* A pass or sweep of all rows that it must visit has ended, after took_ms since the version was set.
+/* True if the place must be set with a known time: calls leave control cells, and passes and sweeps select
+ * cells by timestamp. */
+bool kw_change_needs_set_at(kw_change_ladder ladder, kw_change_place place);
+/* A pass or sweep of all rows that it must visit has ended, after took_ms since the place was set.
  * before_ms: the same of the round before; 0: unknown. */
 void kw_change_end_round(kw_change_record *record, kw_change_act act, int64_t took_ms, int64_t before_ms);
-/* True if atomic operations are held under the version, so that work under it must be short. */
-bool kw_change_atomics_are_held(kw_change_version_id version);
+/* True if atomic operations are held at the place, so that work there must be short. */
+bool kw_change_atomics_are_held(const kw_change_record *record);
 /* Lets all rows be compared again. If `copies`, and some rows could not be copied, lets all rows be copied
  * again, too. */
 void kw_change_compare_again(kw_change_record *record, bool copies);
 /* Resets the progress of the present work that the record shows. */
 void kw_change_forget_rates(kw_change_record *record);
 /* Sets another goal. If the change then goes in the other direction, a pass that has been made does not count
- * any more, except under 2 and FILLING_2. */
-void kw_change_set_goal(kw_change_record *record, kw_change_goal goal);
+ * any more, except at the place where rows are copied. */
+void kw_change_set_goal(kw_change_record *record, kw_change_place goal);

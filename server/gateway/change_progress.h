@@ -3,11 +3,8 @@
 
 #include "catalog/changes.h"
 
-/* How far a version is along the way from the old rule to the new one: later versions have higher numbers.
- * Only for versions in a store with several writers. */
-unsigned kw_change_place_of(kw_change_version_id version);
-/* The version where the goal is reached. From 7 on, only the end can be reached. */
-kw_change_version_id kw_change_goal_version(const kw_change_record *record);
+/* The place where the goal is reached. An added path is complete without a command if all rows are there. */
+kw_change_place kw_change_goal_place(const kw_change_record *record);
 /* True if scans read only the old placement. Then the operator can still switch, or end the change with the
  * old placement. */
 bool kw_change_reads_old(const kw_change_record *record);
@@ -25,10 +22,8 @@ uint64_t kw_change_unrepaired(const kw_change_record *record);
 /* True if all rows are copied and compared, and none differs or could not be copied, so that queries can read
  * an added path. */
 bool kw_change_is_filled(const kw_change_record *record);
-/* True if the change is under 2, and its goal is 2. There it waits for the operator when its work has ended.
- */
+/* True if the change is at both-old, and this is its goal. There it waits for the operator when its work has
+ * ended. */
 bool kw_change_waits_for_switch(const kw_change_record *record);
-/* True if the goal lies in a version before the present one. */
+/* True if the goal lies before the present place. */
 bool kw_change_goes_back(const kw_change_record *record);
-/* The version in which the change ends with the new placement. */
-kw_change_version_id kw_change_last_version(const kw_change_record *record);

@@ -36,18 +36,12 @@ is_cancelled(const kw_gateway *gateway, const kw_change_record *served)
 {
     const kw_change_set *set = gateway->changes;
     const kw_change_record *record = kw_changes_find(set->records, set->count, served->table, served->path);
-    return record && record->goal == KW_CHANGE_GOAL_CANCELLED;
-}
-
-/* True if the gateway soon sets timestamps. */
-static bool
-leads_to_stamps(kw_change_version_id version)
-{
-    return version == KW_CHANGE_VERSION_STORE || version == KW_CHANGE_VERSION_ENTER_HELD;
+    return record && kw_change_is_cancelled(record);
 }
 
 /* Until the gateway knows the store's clock, calls that set timestamps would fail. Learning it takes a
- * moment, and must not last as long as atomic operations are held. So it is waited for before, in STORE. */
+ * moment, and must not last as long as atomic operations are held. So it is waited for before, on unstamped.
+ */
 static bool
 needs_time_first(const kw_gateway *gateway)
 {
@@ -55,7 +49,7 @@ needs_time_first(const kw_gateway *gateway)
     kw_error ignored;
     for (size_t i = 0; i < served->count; i++) {
         const kw_change_record *each = &served->records[i];
-        if (each->under_way && leads_to_stamps(each->version) && !is_cancelled(gateway, each))
+        if (each->under_way && each->place <= KW_OLD(HELD) && !is_cancelled(gateway, each))
             return !kw_store_ready(gateway->store, &ignored);
     }
     return false;

@@ -114,7 +114,7 @@ static bool
 has_other_goal(const kw_change_record *record, const kw_change_record *before)
 {
     return !before || !has_several_writers(before) ||
-           kw_change_goal_version(record) != kw_change_goal_version(before);
+           kw_change_goal_place(record) != kw_change_goal_place(before);
 }
 
 bool
@@ -213,35 +213,34 @@ kw_change_cancel_record(kw_change_record *record)
     record->atomics = false;
     if (record->adds)
         return;
-    record->version = KW_CHANGE_VERSION_STORE;
     record->given = record->old_given;
     record->now = record->old;
 }
 
-/* True if the gone cells of removals must not expire. They expire in versions in which the change can end
- * with order: stamp (0, 8 and FILLED_STAMPED), because no later sweep would remove the gone cells that
+/* True if the gone cells of removals must not expire. They expire at places where the change can end with
+ * order: stamp (on `alone` and `filled`), because no later sweep would remove the gone cells that
  * removals leave during the last sweep. They also expire during a drop, and while atomic operations become
  * allowed or forbidden: then no rows are copied. */
 static bool
 keeps_gone(const kw_change_record *record)
 {
-    bool filled = record->version == KW_CHANGE_VERSION_FILLED_STAMPED || record->drops || record->atomics;
-    bool end = record->version == KW_CHANGE_VERSION_0 || record->version == KW_CHANGE_VERSION_8;
-    return kw_change_version_of(record->version)->control && !filled && (record->store_order || !end);
+    bool filled = record->place == KW_OLD(FILLED) || record->drops || record->atomics;
+    bool end = record->place == KW_OLD(ALONE) || record->place == KW_NEW(ALONE);
+    bool leaves = kw_change_rules_of(record).order == KW_WRITE_ORDER_STAMP;
+    return leaves && !filled && (record->store_order || !end);
 }
 
-/* What the version of the change sets for the whole table. */
+/* What the place of the change sets for the whole table. */
 static void
 set_table(const kw_change_record *record, kw_placing *placing)
 {
-    const kw_change_version *version = kw_change_version_of(record->version);
-    placing->role = version->new_role;
-    placing->old_role = version->old_role;
-    placing->atomics_held =
-        kw_change_version_holds_atomics(version, record->adds || g_str_equal(record->path, "primary"));
+    kw_change_rules rules = kw_change_rules_of(record);
+    placing->role = rules.new_role;
+    placing->old_role = rules.old_role;
+    placing->atomics_held = kw_change_holds_atomics(record);
     placing->sets_order = record->writers == KW_CHANGE_SEVERAL_WRITERS;
-    placing->order = kw_change_version_write_order(version);
-    placing->waits_for_next_ms = version->waits_for_next_ms;
+    placing->order = rules.order;
+    placing->waits_for_next_ms = rules.waits_for_next_ms;
     placing->keeps_gone = keeps_gone(record);
 }
 
@@ -265,7 +264,7 @@ placing_of(const kw_change_record *record, kw_model *old_model)
         return placing;
     placing.old_layout = record->old.layout;
     placing.old_store_table = record->old.store_table;
-    placing.both_complete = kw_change_version_of(record->version)->both_complete;
+    placing.both_complete = kw_change_rules_of(record).both_complete;
     return placing;
 }
 

@@ -59,7 +59,7 @@ kw_change_why_not_cancel(const kw_change_record *record, int64_t current, kw_are
 const char *
 kw_change_other_version(const char *version, const char *expected, kw_arena *arena)
 {
-    return kw_arena_printf(arena, "its change has version %s, not %s; nothing was changed", version,
+    return kw_arena_printf(arena, "its change is at %s, not at %s; nothing was changed", version,
                            kw_show(kw_bytes_of_text(expected)).text);
 }
 
@@ -67,10 +67,10 @@ int64_t
 kw_change_cursors_until_ms(const kw_coordinator *self, const kw_change_record *record)
 {
     const kw_model *model = kw_gateway_model(self->gateway);
-    if (record->version != KW_CHANGE_VERSION_BOTH_NEW && record->version != KW_CHANGE_VERSION_6)
+    if (record->place != KW_NEW(BOTH))
         return 0;
     /* Calls that began before the switch return cursors of the old key rule until they end. */
-    return record->version_at_ms + model->timeouts.call_ms + model->cursor.expiry_ms;
+    return record->place_at_ms + model->timeouts.call_ms + model->cursor.expiry_ms;
 }
 
 /* Says that the work waits for its limit, if it does so for long. */
@@ -97,14 +97,14 @@ phase_of(kw_coordinator *self, const kw_change_record *record, const kw_change_w
         return "trying again after a failure";
     if (!record->copied || !record->compared)
         return record->paused ? "paused" : record->copied ? "comparing" : "copying";
-    if (record->version == KW_CHANGE_VERSION_BOTH_NEW)
+    if (record->place == KW_NEW(BOTH))
         return record->completing ? "waiting until cursors of the old key rule have expired"
                                   : "ready to complete";
-    if (record->version == KW_CHANGE_VERSION_BOTH_LAST)
+    if (record->place == KW_NEW(CLOSING))
         return "completing";
-    if (record->version == KW_CHANGE_VERSION_FILLING && kw_change_is_filled(record))
+    if (record->adds && kw_change_is_filled(record))
         return "completing";
-    if (record->version == KW_CHANGE_VERSION_FILLING)
+    if (record->adds)
         return kw_change_why_not_switch(record, true, arena) ? "rows differ" : "rows cannot be copied";
     return kw_change_why_not_switch(record, true, arena) ? "rows differ" : "ready to switch";
 }
@@ -121,9 +121,9 @@ is_waiting(const kw_coordinator *self, const kw_change_record *record, const kw_
         return false;
     if (!record->copied || !record->compared)
         return record->paused;
-    if (record->version == KW_CHANGE_VERSION_FILLING)
+    if (record->adds)
         return !kw_change_is_filled(record);
-    return record->version != KW_CHANGE_VERSION_BOTH_LAST && !record->completing;
+    return record->place != KW_NEW(CLOSING) && !record->completing;
 }
 
 static const char *
@@ -131,13 +131,13 @@ next_of(const kw_change_record *record, kw_arena *arena)
 {
     if (record->writers == KW_CHANGE_SEVERAL_WRITERS)
         return kw_change_next_of(record, arena);
-    if (record->version == KW_CHANGE_VERSION_BOTH_NEW)
+    if (record->place == KW_NEW(BOTH))
         return "complete, reverse";
-    if (record->version == KW_CHANGE_VERSION_BOTH_LAST)
+    if (record->place == KW_NEW(CLOSING))
         return "";
     if (!record->copied || !record->compared)
         return record->paused ? "resume, cancel" : "cancel";
-    if (record->version == KW_CHANGE_VERSION_FILLING && kw_change_is_filled(record))
+    if (record->adds && kw_change_is_filled(record))
         return "";
     return kw_change_why_not_switch(record, true, arena) ? "compare, cancel" : "switch, cancel";
 }
@@ -239,6 +239,18 @@ holder_of(const kw_coordinator *self, const kw_change_record *record, const kw_c
     return kw_arena_text(arena, kw_bytes_of_text(id ? id : ""));
 }
 
+static const char *
+goal_name(const kw_change_record *record)
+{
+    if (kw_change_is_cancelled(record))
+        return "cancelled";
+    if (record->goal == KW_OLD(BOTH) && kw_change_goes_back(record))
+        return "reversed";
+    if (record->goal == KW_OLD(BOTH) || record->goal == KW_OLD(SPACED))
+        return "copied";
+    return record->goal == KW_NEW(BOTH) ? "switched" : "completed";
+}
+
 static void
 set_paths(const kw_change_record *record, kw_arena *arena, kw_change_status *to)
 {
@@ -260,19 +272,19 @@ kw_change_status_of(kw_coordinator *self, const kw_change_record *record, kw_are
     *ret_status = (kw_change_status){
         .table = kw_arena_text(arena, kw_bytes_of_text(record->table)),
         .path = kw_arena_text(arena, kw_bytes_of_text(record->path)),
-        .version = kw_change_version_of(record->version)->name,
+        .version = kw_change_place_name(record->place),
         .phase = with_limit(phase_of(self, record, work, arena), record, work, arena),
         .next = next_of(record, arena),
         .author = kw_arena_text(arena, kw_bytes_of_text(record->author)),
         .reason = kw_arena_text(arena, kw_bytes_of_text(record->reason)),
         .policy_version = record->new_version,
         .started_ms = record->started_ms,
-        .version_at_ms = record->version_at_ms,
+        .version_at_ms = record->place_at_ms,
         .old_layout = record->old.layout,
         .layout = record->now.layout,
         .old_store_table = kw_arena_text(arena, kw_bytes_of_text(record->old.store_table)),
         .store_table = kw_arena_text(arena, kw_bytes_of_text(record->now.store_table)),
-        .reads_new = kw_change_version_of(record->version)->new_role.scan,
+        .reads_new = !kw_change_reads_old(record),
         .paused = record->paused,
         .waiting = is_waiting(self, record, work),
         .limit_rows_per_second = record->rows_per_second,
@@ -290,7 +302,7 @@ kw_change_status_of(kw_coordinator *self, const kw_change_record *record, kw_are
         .example = kw_arena_text(arena, kw_bytes_of_text(record->example)),
         .cursors_until_ms = kw_change_cursors_until_ms(self, record),
         .problem = kw_arena_text(arena, kw_bytes_of_text(work->problem.code ? work->problem.text : "")),
-        .goal = record->writers == KW_CHANGE_SEVERAL_WRITERS ? kw_change_goal_name(record->goal) : "",
+        .goal = record->writers == KW_CHANGE_SEVERAL_WRITERS ? goal_name(record) : "",
         .unreported = work->is_holder ? work->planner.unreported->len : 0,
         .holder = holder_of(self, record, work, arena),
     };

@@ -43,17 +43,16 @@ on_prepared(void *user, const kw_error *error)
         kw_change_request_finish(self, error);
         return;
     }
-    kw_log(KW_LOG_INFO, "change", "the change has a new version", KW_LOG_FACT("table", self->record.table),
+    kw_log(KW_LOG_INFO, "change", "the change has a new place", KW_LOG_FACT("table", self->record.table),
            KW_LOG_FACT("path", self->record.path),
-           KW_LOG_FACT("change_version",
-                       self->record.under_way ? kw_change_version_of(self->record.version)->name : "ended"),
+           KW_LOG_FACT("place", self->record.under_way ? kw_change_place_name(self->record.place) : "ended"),
            KW_LOG_FACT("author", self->command.author));
     note_step(self);
     if (self->as_holder)
         kw_change_work_of(self->coordinator, &self->record)->problem = KW_ERROR_NONE;
     if (gateway->net)
         kw_gateway_serve_policy(gateway, self->policy, gateway->keyring);
-    if (self->record.under_way && self->record.version == KW_CHANGE_VERSION_BOTH_LAST)
+    if (self->record.under_way && !self->as_holder && self->record.place == KW_NEW(CLOSING))
         kw_change_step_wait(self);
     else
         kw_change_request_finish(self, NULL);
@@ -98,35 +97,33 @@ set_as_holder(const kw_coordinator *coordinator, const kw_change_next *next, kw_
 {
     bool ends = next->act == KW_CHANGE_ACT_END;
     int64_t set_at_ms = 0;
-    if (!ends && kw_change_needs_set_at(next->to) && !kw_change_set_at(coordinator, &set_at_ms)) {
+    if (!ends && kw_change_needs_set_at(kw_change_ladder_of(record), next->to) &&
+        !kw_change_set_at(coordinator, &set_at_ms)) {
         kw_store_keep_time_known(coordinator->gateway->store);
         return false;
     }
     if (!ends) {
-        kw_change_set_version(record, next->to, kw_clock_wall_ms(), set_at_ms);
+        kw_change_set_place(record, next->to, kw_clock_wall_ms(), set_at_ms);
     } else if (kw_change_ends_as_before(record)) {
         kw_change_cancel_record(record);
     } else {
-        record->version = KW_CHANGE_VERSION_STORE_NEW;
         record->under_way = record->atomics = false;
     }
     return true;
 }
 
-/* Sets the version that the table in change/version.c names for the command. */
+/* Sets the next place of the ladder, as the command says. */
 static void
 change_record(kw_change_action action, kw_change_record *record)
 {
     bool back = action == KW_CHANGE_REVERSE || action == KW_CHANGE_CANCEL;
-    kw_change_version_id to =
-        kw_change_version_next(record->version, back ? KW_CHANGE_BACK : KW_CHANGE_FORWARD).to;
-    if (to == KW_CHANGE_VERSION_STORE)
+    kw_change_place to = kw_change_next_move(record, back ? KW_CHANGE_BACK : KW_CHANGE_FORWARD).to;
+    if (to == KW_OLD(UNSTAMPED))
         kw_change_cancel_record(record);
-    record->version = to;
-    record->version_at_ms = kw_clock_wall_ms();
+    record->place = to;
+    record->place_at_ms = kw_clock_wall_ms();
     record->completing = record->completing && !back;
-    record->under_way =
-        record->under_way && to != KW_CHANGE_VERSION_STORE_NEW && to != KW_CHANGE_VERSION_FILLED;
+    record->under_way = record->under_way && to != KW_NEW(UNSTAMPED) && to != KW_OLD(FILLED);
 }
 
 /* The records after the step. A cancellation makes the text from before the change current, so it also

@@ -64,7 +64,7 @@ kw_change_slice_hurries(const kw_change_record *record)
 {
     bool follows = record->settled_ms > 0 || record->swept_ms > 0;
     return record->writers == KW_CHANGE_SEVERAL_WRITERS &&
-           (kw_change_atomics_are_held(record->version) || (follows && !kw_change_waits_for_switch(record)));
+           (kw_change_atomics_are_held(record) || (follows && !kw_change_waits_for_switch(record)));
 }
 
 kw_histogram
@@ -122,8 +122,7 @@ kw_change_slice_note_rows(kw_coordinator *self, const kw_change_record *record, 
 uint64_t
 kw_change_limit_until_ns(const kw_change_record *record, const kw_change_work *work)
 {
-    if (record->rows_per_second == 0 || work->slice_ended_ns == 0 ||
-        kw_change_atomics_are_held(record->version))
+    if (record->rows_per_second == 0 || work->slice_ended_ns == 0 || kw_change_atomics_are_held(record))
         return 0;
     return work->slice_ended_ns +
            (uint64_t)((double)work->slice_rows / (double)record->rows_per_second * NS_PER_S);

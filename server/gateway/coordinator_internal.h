@@ -57,7 +57,7 @@ typedef struct kw_change_work {
     kw_copy_seen *seen;
     kw_copy_seen_use seen_use; /* of the next slice */
     uint64_t seen_step;
-    kw_change_goal seen_goal;
+    kw_change_place seen_goal;
     kw_change_pass seen_pass; /* where the last slice has ended: `pass` and `copied_to` of the record */
     GBytes *seen_to;
     int64_t round_ms; /* how long the last pass or sweep took since its version was set; 0: unknown */

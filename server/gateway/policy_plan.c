@@ -81,13 +81,13 @@ describe_placement(const kw_placement *placement, kw_buffer *lines)
 }
 
 static void
-describe_held(const kw_path *path, kw_buffer *lines)
+describe_held(const kw_path *path, bool store_order, kw_buffer *lines)
 {
     if (path == path->table->paths && path->table->model->atomics != 0)
-        kw_buffer_append_text(
-            lines, "    Increments and conditional writes wait in versions 1, 3, 4, 4-back, 5 and "
-                   "7, and in those named enter and leave; they fail (UNAVAILABLE) if their deadline passes "
-                   "first.\n");
+        kw_buffer_printf(lines,
+                         "    Increments and conditional writes wait during the last pass of a switch or a "
+                         "reverse%s; they fail (UNAVAILABLE) if their deadline passes first.\n",
+                         store_order ? ", and while the order of the table changes" : "");
 }
 
 /* What writes do until the change ends. */
@@ -101,15 +101,16 @@ describe_writes(const kw_path *path, kw_buffer *lines)
         return;
     }
     bool store_order = path->table->ordering.order == KW_WRITE_ORDER_STORE;
-    kw_buffer_printf(lines,
-                     "    Versions: %s0, 1, 2; after `keyway change switch` 2-spaced, 3, 4, 5, 6; after "
-                     "`keyway change "
-                     "complete` 7, 8%s.\n"
-                     "    From version 2 to 7, each write goes to both store tables. "
-                     "Puts write them one after the other only in versions 3, 4, 4-back and 5.\n",
-                     store_order ? "store, enter-held, enter-raised, enter-stamped, " : "",
-                     store_order ? ", leave-stamped, leave-raised, leave-held" : "");
-    describe_held(path, lines);
+    kw_buffer_append_text(lines,
+                          "    Until `keyway change complete`, each write goes to both store tables. Queries "
+                          "read the old rows, and after `keyway change switch` the new ones.\n"
+                          "    Puts write the tables one after the other only during the last pass of a "
+                          "switch or a reverse.\n");
+    if (store_order)
+        kw_buffer_append_text(
+            lines, "    Until the change ends, the table has order: stamp, so the gateways set the "
+                   "timestamps.\n");
+    describe_held(path, store_order, lines);
     kw_buffer_append_text(lines,
                           "    Until the change ends, no other program must write either store table.\n");
 }
@@ -137,7 +138,7 @@ describe_new_order(const kw_table *table, kw_buffer *lines)
         lines, "    The table permanently gets order: stamp, so the gateways set the timestamps.\n");
     if (table->ordering.atomics)
         kw_buffer_append_text(lines,
-                              "    Increments and conditional writes wait in the versions named enter; they "
+                              "    Increments and conditional writes wait while the order changes; they "
                               "fail (UNAVAILABLE) if their deadline passes first.\n");
 }
 
@@ -152,13 +153,10 @@ describe_additions(const kw_table *table, kw_buffer *lines)
                    "the path when it has all rows.\n");
         return;
     }
-    kw_buffer_printf(
-        lines,
-        "    Versions: %s0, filling-1, filling-2; then filled-stamped, where queries can use the "
-        "path.\n"
-        "    In filling-2, puts go to all paths at the same time, and removals to the added path first, "
-        "then to the primary one; afterwards all writes go to all paths at the same time.\n",
-        store_order ? "store, enter-held, enter-raised, enter-stamped, " : "");
+    kw_buffer_append_text(
+        lines, "    Queries can use the path when it has all rows. Until then, puts go to all paths at the "
+               "same time, and removals to the added path first, then to the primary one; afterwards all "
+               "writes go to all paths at the same time.\n");
     if (store_order)
         describe_new_order(table, lines);
     kw_buffer_append_text(lines,
@@ -218,7 +216,7 @@ describe_drops(const kw_table *old, const kw_table *fresh, kw_buffer *lines)
     if (drops)
         kw_buffer_append_text(
             lines, "    Queries do not use the path from now on. When all gateways have this version, writes "
-                   "do not use it either: filling-2, filling-1, 0.\n");
+                   "do not use it either.\n");
 }
 
 /* Describes a change of the setting atomics that begins with this version. */
@@ -231,7 +229,7 @@ describe_atomics(const kw_table *old, const kw_table *fresh, int64_t late_ms, kw
     kw_buffer_printf(
         lines,
         "  increments and conditional writes become %s while the table is served; no row is copied.\n"
-        "    Version: held. All writes write a control cell, and increments and conditional writes wait; "
+        "    All writes write a control cell, and increments and conditional writes wait; "
         "they "
         "fail (UNAVAILABLE) if their deadline passes first.\n"
         "    The change ends by itself when all gateways serve this version, all calls from before have "

@@ -381,7 +381,7 @@ check_cancellations(const preparing *self, kw_error *ret_error)
     bool applies = self->next && !ends_change(self);
     for (size_t i = 0; applies && i < count; i++)
         if (records[i].under_way && records[i].writers == KW_CHANGE_SEVERAL_WRITERS &&
-            records[i].goal == KW_CHANGE_GOAL_CANCELLED)
+            kw_change_is_cancelled(&records[i]))
             return kw_error_set(
                 ret_error, KW_REFUSED,
                 "table %s: %s; wait until this has ended (keyway change status %s --wait)", records[i].table,

@@ -161,7 +161,7 @@ note_changing(const compiling *self, const kw_placing *placing)
         kw_table_set_changing_order(self->table, placing);
 }
 
-/* A path that is being added: at first only writes reach it; under filled-stamped, scans do, too. */
+/* A path that is being added: at first only writes reach it; on rung filled, scans do, too. */
 static bool
 place_added(const compiling *self, size_t index, kw_placement *placement)
 {

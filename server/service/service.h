@@ -131,7 +131,7 @@ typedef struct kw_change_command {
 typedef struct kw_change_status {
     const char *table;
     const char *path;    /* of several paths: the first one */
-    const char *version; /* of the change (change/version.h), for example "both-old" */
+    const char *version; /* of the change (change/ladder.h), for example "both-old" */
     const char
         *phase; /* what happens now, or what it waits for: "copying", "comparing", "ready to switch", ... */
     const char

@@ -26,8 +26,8 @@
  * cell that only the other row has is deleted with its own timestamp: the correct row can only lack it
  * because of a later removal. Cells that a deletion hides cannot be repaired in this way.
  *
- * In a store with several writers ("apart"), the comparison runs under version 2 of change/version.h, or
- * under filling-2 if a path is added. Scans read the correct row (O), and not the other row (N). A removal
+ * In a store with several writers ("apart"), the comparison runs in both-old of change/ladder.h, or in
+ * spaced-old if a path is added. Scans read the correct row (O), and not the other row (N). A removal
  * writes N first, and O after that. A put writes both at once, so it can be in O before it is in N. A row
  * that differs is therefore read again, and then N is read some time after O. A put in flight that had
  * reached O when it was read has then reached N. So N has every cell that was read from O, or a newer write
@@ -43,12 +43,13 @@
  *
  * A cell or a removal that only N has is not repaired. It is of a write in flight, or of one with an unknown
  * outcome that has not reached O, and can take effect at any time. Deleting it could hide a write that O is
- * about to acknowledge. After version 2, and before calls read N, the pass under version 3 copies such cells
- * to O, or replaces them by those of O. After filling-2 no pass follows, because gets read O. There such
+ * about to acknowledge. After both-old, and before calls read N, the pass in last-pass-old copies such cells
+ * to O, or replaces them by those of O. If a path is added, no pass follows, because gets read O. There such
  * cells stay in N until the record is written again. Their records are counted as extra, for information.
  *
  * A put with an unknown outcome can also have reached only O. If it reached O before the row was compared, it
- * is a difference and is copied to N. If it did so later, the pass copies it, or it stays under filling-2.
+ * is a difference and is copied to N. If it did so later, the pass copies it, or it stays there if a
+ * path is added.
  */
 #pragma once
 

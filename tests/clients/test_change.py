@@ -43,18 +43,20 @@ class Changing(Case):
         return gateway
 
 
-VERSIONS = pathlib.Path(__file__).resolve().parents[2] / "server/change/version.c"
-ENDED = {"store", "store-new", "filled"}  # no change is under way
+LADDER = pathlib.Path(__file__).resolve().parents[2] / "server/change/ladder.c"
 
 
 class Status(Changing):
-    def test_every_version_is_described(self):
-        versions = set(re.findall(r'_VERSION_\w+\] = {"([^"]+)",', VERSIONS.read_text(encoding="utf-8"))) - ENDED
-        self.assertIn("2-spaced", versions)
-        for version in sorted(versions):
-            with self.gateway(change(version=version, added_paths=["by_time"] if version.startswith("fill") else [])) as gateway:
-                second = self.run_ok(gateway, "change", "status", TABLE).splitlines()[1]
-                self.assertRegex(second, "^ {16}[a-z]", version)
+    def test_every_place_is_described(self):
+        rungs = re.findall(r'NAMES\("([^"]+)"\)', LADDER.read_text(encoding="utf-8"))
+        self.assertIn("last-pass", rungs)
+        for rung in rungs:
+            for side in ("old", "new"):
+                added = ["by_time"] if rung == "filled" else []
+                with self.gateway(change(version=f"{rung}-{side}", added_paths=added)) as gateway:
+                    second = self.run_ok(gateway, "change", "status", TABLE).splitlines()[1]
+                self.assertRegex(second, "^ {16}[a-z]", rung)
+                self.assertRegex(second, f"{side} rows" if not added else "path", rung)
 
     def test_list(self):
         with self.gateway([change(), change(path="by_time", **READY)]) as gateway:
@@ -74,7 +76,7 @@ order_events  by_time  both-old  ready to switch            2026-11-21T10:00:01.
     def test_status(self):
         with self.gateway(change(limit_rows_per_second=2000)) as gateway:
             self.assertEqual(self.run_ok(gateway, "change", "status", TABLE), """\
-table order_events, path primary: version both-old since 2026-11-21T10:00:01.000Z
+table order_events, path primary: both-old since 2026-11-21T10:00:01.000Z
                 writes go to the old and the new rows; queries read the old rows
   phase         copying, 42 %, 1200 rows per second, about 3 min left
   old rows      layout 1, store table order_events

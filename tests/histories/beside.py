@@ -14,12 +14,12 @@ from keyway_thrift.ttypes import KeywayError
 
 HELD = {"held": 0.05, "held_ms": 800}
 HELD_LONG = {"held": 0.05, "held_ms": 2500}
-BLIND = {"blind": 0.4, "blind_ms": 1000}  # One gateway serves the version before for longer, beside another one.
+BLIND = {"blind": 0.4, "blind_ms": 1000}  # One gateway serves the place before for longer, beside another one.
 CUT = {"lose": 0.02, "drop": 0.02, "delay_us": 500}
 LEASE_ENDS = (11, 18)  # seconds: a lease ends after 10, and others take the gateway for dead after 15
 APART_MS = 800
-ORDERED = {"4", "4-back"}  # versions in which two gateways can read different placements, so the order of writes counts
-EARLY = {"store", "enter-held", "enter-raised", "enter-stamped", "0", "1"}  # versions before puts write the new placement
+ORDERED = {"get-both-old", "get-both-new"}  # places at which two gateways can read different placements, so the order of writes counts
+EARLY = {"unstamped-old", "held-old", "raised-old", "stamped-old", "alone-old", "opening-old"}  # before puts write the new rows
 SHORT_DEADLINE_MS = 400  # of calls beside the faults ..._given_up; beside other faults: --deadline
 WRONG_CLOCKS = ("+2s", "-2s", "+0.001s", "-0.001s", "+1h")
 

@@ -35,9 +35,8 @@ KEYS = {
     "duo.by_part": ["[{field: part}, {field: id}]", "[{salt: {of: [part], buckets: 4}}, {field: part}, {field: id}]"],
     "made": ["[{field: id}]", "[{hash: {of: [id]}}, {field: id}]"],
 }
-# What the operator can order in which version of a change: forward, and back.
-ORDERS = {"both-old": ("SWITCH", "CANCEL"), "both-new": ("COMPLETE", "REVERSE"), "both-last": ("COMPLETE", "COMPLETE"),
-          "2": ("SWITCH", "CANCEL"), "6": ("COMPLETE", "REVERSE")}
+# What the operator can order at which place of a change: forward, and back.
+ORDERS = {"both-old": ("SWITCH", "CANCEL"), "both-new": ("COMPLETE", "REVERSE"), "closing-new": ("COMPLETE", "COMPLETE")}
 # Exceptions of calls to a gateway that is killed, paused or restarted.
 GONE = (TTransportException, OSError, EOFError)
 BACK = ("REVERSE", "CANCEL")
@@ -54,7 +53,7 @@ class RuleChanges(places.Place):
     CALL_MS = 3000
     patience_ms = 120  # A late write is applied within this time.
     rest = 0  # So many seconds at most a change that waits for an order rests before it gets one.
-    turns = None  # So often each change goes back from version 6 and forward again; None: at random.
+    turns = None  # So often each change goes back from both-new and forward again; None: at random.
 
     def __init__(self, tables, *arguments):
         super().__init__(tables, *arguments)
@@ -319,7 +318,7 @@ def choose_order(random, found, backs):
 
 
 def choose_turn(found, turns):
-    """The order of a change that goes forward, and back from 6 as often as this; None if it does not wait for one."""
+    """The order of a change that goes forward, and back from both-new as often as this; None if it does not wait for one."""
     possible = found.next_commands.upper().split(", ") if found.waiting else []
     orders = ["SWITCH", "REVERSE" if turns > 0 else "COMPLETE"]
     return next((each for each in orders if each in possible), None)

@@ -16,29 +16,25 @@ SOURCE = HERE.parent.parent
 # By name: what is removed, and in which file which text is replaced by which other one.
 PLANTED = {
     "authority-first": ("the order of the two writes of a put or removal: the placement that scans read is written first", [
-        ("server/change/version.c", "#define FIRST  {1, 1, false, false}", "#define FIRST  {2, 2, false, false}"),
-        ("server/change/version.c", "#define READ   {2, 2, true, true}", "#define READ   {1, 1, true, true}"),
-        ("server/change/version.c", "#define READ_AT_ONCE  {1, 2, true, true}", "#define READ_AT_ONCE  {1, 1, true, true}"),
-        ("server/change/version.c", "{1, 2, true, true}, {0, 1, false, false}", "{1, 1, true, true}, {0, 2, false, false}"),
-        ("server/change/version.c", "{1, 1, true, false}", "{2, 2, true, false}")]),
+        ("server/change/ladder.c", "#define FIRST  {1, 1, false, false}", "#define FIRST  {2, 2, false, false}"),
+        ("server/change/ladder.c", "#define LAST   {2, 2, true, true}", "#define LAST   {1, 1, true, true}"),
+        ("server/change/ladder.c", "#define LAST_REMOVED  {1, 2, true, true}", "#define LAST_REMOVED  {1, 1, true, true}"),
+        ("server/change/ladder.c", "{1, 2, true, true}, {0, 1, false, false}", "{1, 1, true, true}, {0, 2, false, false}"),
+        ("server/change/ladder.c", "{1, 1, true, false}", "{2, 2, true, false}")]),
     "no-gone-cells": ("the cells that removals leave, except kw:w", [
         ("server/store/order/stamp.c", "removal->extra_cells = cells;", "removal->extra_cells = cells + count;"),
         ("server/store/order/stamp.c", "removal->extra_cells_count = count;", "removal->extra_cells_count = 0;")]),
-    "no-drain": ("the wait for calls under earlier versions before a version is reported", [
+    "no-drain": ("the wait for calls at earlier places before a place is reported", [
         ("server/gateway/coordinator.c", "return self->older->len > 0;", "(void)self;\n    return false;"),
         ("server/gateway/coordinator.c", "if (self->older->len == 0 && !self->working", "if (!self->working")]),
     "no-grace": ("the wait for late writes (store.late)", [
         ("server/gateway/change_holder.c", "(uint64_t)store->late_ms * NS_PER_MS", "0"),
         ("server/gateway/change_reports.c", "(uint64_t)kw_gateway_model(gateway)->store.hbase.late_ms * NS_PER_MS", "0")]),
-    "early-scans": ("scans of the old rows until version 5: they read the new ones from version 2 on", [
-        ("server/change/version.c", '{"2", READ_AT_ONCE, FIRST', '{"2", {1, 2, true, false}, {1, 1, false, true}'),
-        ("server/change/version.c", '{"2-spaced", READ_AT_ONCE, FIRST', '{"2-spaced", {1, 2, true, false}, {1, 1, false, true}'),
-        ("server/change/version.c", '{"3", READ, FIRST', '{"3", {2, 2, true, false}, {1, 1, false, true}'),
-        ("server/change/version.c", '{"4", READ, {1, 1, true, false}', '{"4", {2, 2, true, false}, {1, 1, true, true}'),
-        # Commands and the status still say that the old rows are read.
-        ("server/gateway/change_progress.c", "return version->old_role.scan && !version->new_role.scan;",
-         "return version->old_role.get && version != kw_change_version_of(KW_CHANGE_VERSION_4_BACK);"),
-        ("server/gateway/change_status.c", "kw_change_version_of(record->version)->new_role.scan", "!kw_change_reads_old(record)")]),
+    "early-scans": ("scans of the old rows on side old: they read the new ones from both-old on", [
+        ("server/change/ladder.c", "    return has_one_writer(ladder) ? with_one_writer(rules) : rules;",
+         "    if (ladder == KW_LADDER_MOVE && place >= KW_OLD(BOTH) && place < KW_OLD(FILLED)) {\n"
+         "        rules.old_role.scan = false;\n        rules.new_role.scan = true;\n    }\n"
+         "    return has_one_writer(ladder) ? with_one_writer(rules) : rules;")]),
 }
 CAMPAIGN = ["--store", "sim", "--gateways", "2", "--together", "9", "--callers", "5", "--bursts", "80", "--count", "500",
             "--until-wrong", "--faults", "change_mixed,change_held_long,change_late,change_blind"]

@@ -119,7 +119,7 @@ class Backup(ComingBackCase):
         self.expect_all(gateway, ROWS + 1)
         self.wait_until_compared(gateway)
         order(gateway, "orders", "switch")
-        wait_for(gateway, "orders", lambda found: found.version in ("both-new", "6"), "the switch")
+        wait_for(gateway, "orders", lambda found: found.version == "both-new", "the switch")
         self.expect_all(gateway, ROWS + 1)
         order(gateway, "orders", "complete", expire_cursors=True)
         wait_until_ended(gateway, "orders")
@@ -145,7 +145,7 @@ class Backup(ComingBackCase):
         self.expect_all(gateway)
         self.wait_until_compared(gateway)
         order(gateway, "orders", "switch")
-        wait_for(gateway, "orders", lambda found: found.version in ("both-new", "6"), "the switch")
+        wait_for(gateway, "orders", lambda found: found.version == "both-new", "the switch")
         self.expect_all(gateway)
 
     def test_import_that_was_cut_off(self):

@@ -70,7 +70,7 @@ class Atomics(HBaseCase):
             load.wait_for_refusals()
             load.harmed = True
             self.turn(ON)
-            wait_for(self.gateways[1], "t", lambda found: found.version == "held", "version held")
+            wait_for(self.gateways[1], "t", lambda found: found.version == "stamped-old", "stamped-old")
             self.gateways[0].kill()
             self.gateways[0].start()
             self.assertIsNotNone(status(self.gateways[1], "t"))
@@ -81,7 +81,7 @@ class Atomics(HBaseCase):
             self.turn(OFF, gateway=1)
             found = status(self.gateways[0], "t")
             if found:  # it takes at least store.late
-                self.assertEqual((found.version, found.next_commands), ("held", ""))
+                self.assertEqual((found.version, found.next_commands), ("stamped-old", ""))
                 self.refuse(Code.REFUSED, "that ends by itself", order, self.gateways[0], "t", "cancel")
             self.wait_until_all_ended()
             for gateway in self.gateways:
@@ -104,7 +104,7 @@ class Atomics(HBaseCase):
         plan = self.turn(ON, dry_run=True).plan
         self.assertIn("""\
   increments and conditional writes become allowed while the table is served; no row is copied.
-    Version: held. All writes write a control cell, and increments and conditional writes wait; they fail (UNAVAILABLE) if \
+    All writes write a control cell, and increments and conditional writes wait; they fail (UNAVAILABLE) if \
 their deadline passes first.
     The change ends by itself when all gateways serve this version, all calls from before have ended, and 600 s (store.late) \
 have passed. Before its end it can be cancelled.
@@ -112,7 +112,7 @@ have passed. Before its end it can be cancelled.
         self.assertIsNone(status(first, "t"))
         self.turn(ON)
         for gateway in self.gateways:
-            found = wait_for(gateway, "t", lambda found: found.version == "held", "version held")
+            found = wait_for(gateway, "t", lambda found: found.version == "stamped-old", "stamped-old")
             self.assertEqual((found.path, found.next_commands), ("primary", "cancel"), found)
             data = gateway.data()
             failure = self.refuse(Code.UNAVAILABLE, "its setting atomics are being changed", data.increment, "t", record(id="x", ts=1), {"n": 1},
@@ -124,20 +124,20 @@ have passed. Before its end it can be cancelled.
         wait_for(first, "t", lambda found: "(store.late)" in found.phase, "the grace")
         self.assertIn("increments and conditional writes become allowed or forbidden; they wait", keyway(first, "change", "status", "t")[0])
         self.assertEqual([(one["path"], one["version"]) for one in json_lines(keyway(first, "change", "list", "-o", "jsonl")[0])],
-                         [("primary", "held")])
+                         [("primary", "stamped-old")])
         self.refuse(Code.REFUSED, "only cancel is possible", order, first, "t", "pause")
         self.refuse(Code.REFUSED, "a change of its setting atomics is under way", apply, first, self.text(ON, SALTED), only_writer=True)
         self.refuse(Code.REFUSED, "a change of its setting atomics is under way", apply, first, self.text(OFF))
         self.gateways[1].restart()
         wait_until(lambda: self.gateways[1].get("/readyz")[0] == 200, "the gateway to serve")
-        self.assertEqual(status(self.gateways[1], "t").version, "held")
+        self.assertEqual(status(self.gateways[1], "t").version, "stamped-old")
         keyway(self.gateways[1], "change", "cancel", "t")
         self.wait_until_all_ended()
         self.assertEqual(call(first, "policyVersion", 0).text, self.text(STAMP))
         for gateway in self.gateways:
             wait_until(lambda gateway=gateway: gateway.metric("keyway_policy_version") == 3, "version 3")
             self.refuse(Code.INVALID, "needs atomics: true", self.increment, gateway)
-        self.assertEqual([self.turn(ON).refused, status(first, "t").version], [False, "held"])
+        self.assertEqual([self.turn(ON).refused, status(first, "t").version], [False, "stamped-old"])
 
     def test_refused(self):
         first = self.start(1, order_of_writes=STAMP, rows=3, late="")

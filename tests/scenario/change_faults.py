@@ -25,10 +25,12 @@ LATE_S = 3  # longer than a call may be late (see trouble)
 
 class Faults(HBaseCase):
     """Gateways are killed and stopped in versions of a change; another one, or the same after its restart, continues."""
-    FORWARD = ["store", "enter-held", "enter-raised", "enter-stamped", "0", "1", "2", "2-spaced", "3", "4", "5", "6", "7", "8",
-               "leave-stamped", "leave-raised", "leave-held"]
-    BACK = ["6-spaced", "6-pass", "5", "4-back", "3", "2-spaced"]
-    GOAL = {"2": "switch", "6": "complete"}
+    LOW = ["unstamped", "held", "raised", "stamped", "alone"]
+    HIGH = ["spacing", "spaced", "last-pass"]
+    FORWARD = [f"{rung}-old" for rung in [*LOW, "opening", "both", *HIGH, "get-both"]] + \
+              [f"{rung}-new" for rung in [*reversed(HIGH), "both", "closing", *reversed(LOW[1:])]]
+    BACK = [f"{rung}-new" for rung in [*HIGH, "get-both"]] + [f"{rung}-old" for rung in reversed(HIGH)]
+    GOAL = {"both-old": "switch", "both-new": "complete"}
     LATE = LATE
     KILLS = int(os.environ.get("KW_KILLS", 1))  # versions in which a gateway is killed on the way forward
     LONG = "KW_KILLS" in os.environ
@@ -111,16 +113,17 @@ class Faults(HBaseCase):
 
     def run_change(self, harm, order_of_writes="", records=300, trouble=contextlib.nullcontext):
         self.start(order_of_writes=order_of_writes, late=self.LATE)
-        forward = [version for version in self.FORWARD if not (order_of_writes and version[:5] in ("store", "enter", "leave"))]
+        low = [f"{rung}-{side}" for rung in self.LOW[:-1] for side in ("old", "new")]
+        forward = [version for version in self.FORWARD if not (order_of_writes and version in low)]
         with self.load(records=records) as load:
             load.harmed = True
             with load.cursors_expire(), trouble():
                 self.begin_at_last()
                 chosen = self.chance.sample(forward, self.KILLS)
-                self.drive(harm, chosen, self.GOAL, "6")
-                chosen = [version for version in chosen if version not in forward[:forward.index("6")]]
+                self.drive(harm, chosen, self.GOAL, "both-new")
+                chosen = [version for version in chosen if version not in forward[:forward.index("both-new")]]
                 self.order_anywhere("reverse")
-                self.drive(harm, self.chance.sample(self.BACK, int(self.LONG or harm == self.kill)), {}, "2")
+                self.drive(harm, self.chance.sample(self.BACK, int(self.LONG or harm == self.kill)), {}, "both-old")
                 self.drive(harm, chosen, self.GOAL, None)
             for gateway in self.gateways:
                 wait_until(lambda gateway=gateway: gateway.get("/readyz")[0] == 200, "the gateway to serve")
@@ -134,17 +137,17 @@ class Faults(HBaseCase):
 
     def test_held_atomics(self):
         """An atomic operation waits while a version holds it, or fails at its deadline; plain writes go on. A gateway that has
-        reported version store is stopped, so that the next version, which holds atomic operations, lasts until it continues."""
-        self.start(late="  late: 6s\n")  # version store lasts as long
+        reported unstamped-old is stopped, so that the next place, which holds atomic operations, lasts until it continues."""
+        self.start(late="  late: 6s\n")  # unstamped-old lasts as long
         data, waiting = self.gateways[0].data(), self.gateways[0].data()
         key, sums = record(id="r000000", ts=0), []
         add = threading.Thread(target=lambda: sums.append(plain(waiting.increment("t", key, {"n": 5}, Options(deadline_ms=60000)))))
         self.begin()
-        wait_until(lambda: "store.late" in status(self.gateways[0], "t").phase, "all gateways to report version store")
-        self.assertEqual(status(self.gateways[0], "t").version, "store")
+        wait_until(lambda: "store.late" in status(self.gateways[0], "t").phase, "all gateways to report unstamped-old")
+        self.assertEqual(status(self.gateways[0], "t").version, "unstamped-old")
         self.assertEqual(plain(data.increment("t", key, {"n": 1}, None)), {"n": 1})  # this version does not hold them
         self.gateways[1].process.send_signal(signal.SIGSTOP)
-        wait_until(lambda: status(self.gateways[0], "t").version.startswith("enter"), "a version that holds atomic operations")
+        wait_until(lambda: status(self.gateways[0], "t").version in ("held-old", "raised-old", "stamped-old"), "a place that holds atomic operations")
         add.start()
         self.refuse(Code.UNAVAILABLE, "allows no increment", data.increment, "t", key, {"n": 7}, Options(deadline_ms=300))
         self.refuse(Code.UNAVAILABLE, "allows no putIf", data.putIf, "t", key | record(note="if"), Condition("note", CompareOp.EQUAL, None),

@@ -60,9 +60,10 @@ class Begin(HBaseCase):
 table t
   path primary: another key rule
   path primary: its rows move from store table {self.name} (layout 1) to {self.name}_L2 (layout 2), while the table is served.
-    Versions: store, enter-held, enter-raised, enter-stamped, 0, 1, 2; after `keyway change switch` 2-spaced, 3, 4, 5, 6; after `keyway change complete` 7, 8, leave-stamped, leave-raised, leave-held.
-    From version 2 to 7, each write goes to both store tables. Puts write them one after the other only in versions 3, 4, 4-back and 5.
-    Increments and conditional writes wait in versions 1, 3, 4, 4-back, 5 and 7, and in those named enter and leave; they fail (UNAVAILABLE) if their deadline passes first.
+    Until `keyway change complete`, each write goes to both store tables. Queries read the old rows, and after `keyway change switch` the new ones.
+    Puts write the tables one after the other only during the last pass of a switch or a reverse.
+    Until the change ends, the table has order: stamp, so the gateways set the timestamps.
+    Increments and conditional writes wait during the last pass of a switch or a reverse, and while the order of the table changes; they fail (UNAVAILABLE) if their deadline passes first.
     Until the change ends, no other program must write either store table.
   This gateway answered no queries of the table in the last hour.
 """)
@@ -127,20 +128,20 @@ class Change(HBaseCase):
             load.wait_for_scans()
             self.begin()
             wait_until_compared(self.gateways[-1], "t")
-            found = self.wait_for_version("2", gateway=self.gateways[-1])
+            found = self.wait_for_version("both-old", gateway=self.gateways[-1])
             self.assertEqual((found.old_layout, found.layout, found.old_store_table, found.store_table),
                              (1, 2, self.name, f"{self.name}_L2"))
             self.assertEqual((found.policy_version, found.reads_new, found.foreign_rows), (2, False, 0))
             self.assertGreaterEqual(found.rows_copied, ROWS)
             load.wait_for_scans()
             load.wait_for_atomics()
-            self.step(load, "switch", "6")
+            self.step(load, "switch", "both-new")
             load.wait_for_atomics()
             self.no_differences()
-            self.step(load, "reverse", "2")
+            self.step(load, "reverse", "both-old")
             load.wait_for_atomics()
             wait_until_compared(self.gateways[-1], "t")
-            self.step(load, "switch", "6", gateway=self.gateways[-1])
+            self.step(load, "switch", "both-new", gateway=self.gateways[-1])
             self.complete(load)
             load.wait_for_atomics()
         self.expect_all(load.final(), load.uncertain())
@@ -168,7 +169,7 @@ class Change(HBaseCase):
         apply(self.gateways[-1], self.policy(SALTED, ", more: string"))
         for gateway in self.gateways:
             wait_until(lambda gateway=gateway: gateway.metric("keyway_policy_version") == 3, "version 3")
-        self.assertEqual(status(self.gateways[0], "t").version, "2")
+        self.assertEqual(status(self.gateways[0], "t").version, "both-old")
         data = self.gateways[0].data()
         data.put("t", record(id="r000000", ts=0, more="x"), None)
         data.remove("t", record(id="r000000", ts=1), [], None)
@@ -178,7 +179,7 @@ class Change(HBaseCase):
         del self.stable["r000000", 1], self.stable["r000000", 2]["note"]
         if STORE == "sim":
             self.assertEqual(len(self.control_cells(f"{self.name}_L2")), 2)
-        self.lead("switch", "6")
+        self.lead("switch", "both-new")
         self.expect_all(self.stable)
         order(self.gateways[0], "t", "complete", expire_cursors=True)
         for gateway in self.gateways:
@@ -203,9 +204,9 @@ class Change(HBaseCase):
         refused = keyway(gateway, "policy", "apply", file, "--dry-run", code=None)
         self.assertIn("--only-writer", refused[0])
         keyway(gateway, "policy", "apply", file, "--only-writer", "-m", "other buckets")
-        self.assertIn("version 2 since", keyway(gateway, "change", "status", "t", "--wait")[0])
-        self.assertIn("version 6", keyway(self.gateways[-1], "change", "switch", "t", "--expect", "2")[0])
-        self.assertIn("version 6 since", keyway(gateway, "change", "status", "t", "--wait")[0])
+        self.assertIn("both-old since", keyway(gateway, "change", "status", "t", "--wait")[0])
+        self.assertIn("until queries read the new rows", keyway(self.gateways[-1], "change", "switch", "t", "--expect", "both-old")[0])
+        self.assertIn("both-new since", keyway(gateway, "change", "status", "t", "--wait")[0])
         self.no_differences()
         keyway(gateway, "change", "complete", "t", "--expire-cursors")
         keyway(gateway, "change", "status", "t", "--wait", code=None)
@@ -222,9 +223,9 @@ class Change(HBaseCase):
             wait_until_compared(self.gateways[0], "t")
             joined = self.open(9)
             wait_until(lambda: joined.get("/readyz")[0] == 200, "the gateway to serve")
-            self.assertEqual(status(joined, "t").version, "2")
+            self.assertEqual(status(joined, "t").version, "both-old")
             load.wait_for_scans()
-            self.step(load, "switch", "6", gateway=joined)
+            self.step(load, "switch", "both-new", gateway=joined)
             self.complete(load, gateway=joined)
         self.expect_all(load.final(), load.uncertain())
 
@@ -254,7 +255,7 @@ class Change(HBaseCase):
         del rows["r000"], rows["r001"]["b"]
         rows["r002"]["c"] = "y"
         self.assertEqual(plain(data.increment("counted", record(id="a"), {"n": 7}, None)), {"n": 7})
-        for action, version in (("switch", "6"), ("complete", None)):
+        for action, version in (("switch", "both-new"), ("complete", None)):
             order(first, "t", action, expire_cursors=action == "complete")
             wait_until(lambda version=version: (found.version if (found := status(first, "t")) else None) == version, f"version {version}")
             was = value(rows["r003"]["a"])
@@ -284,7 +285,7 @@ class Change(HBaseCase):
         self.assertEqual(data.get("t", record(id="longer than 8", ts=5), [], None).record["note"].text, "x")
         self.refuse(Code.INVALID, "the key rule of path primary is being changed", data.put, "t",
                     record(id="longer than 8", ts=5, note="y"), None)
-        self.lead("switch", "6", leave_undecodable=True)
+        self.lead("switch", "both-new", leave_undecodable=True)
         self.stable["longer", 5] = {"note": "x"}
         self.expect_all(self.stable)
         data.close()
@@ -318,7 +319,7 @@ class Change(HBaseCase):
             self.begin()
             found = wait_until_compared(self.gateways[0], "t")
             self.assertEqual((found.old_layout, found.layout, found.store_table), (1, 3, f"{self.name}_L3"))
-            self.step(load, "switch", "6")
+            self.step(load, "switch", "both-new")
             self.complete(load)
         self.expect_all(load.final(), load.uncertain())
 

@@ -38,7 +38,7 @@ class Holder(HBaseCase):
     def end(self, gateway):
         """Switches and completes the change."""
         wait_until_compared(gateway, "t")
-        self.lead("switch", "6", gateway=gateway)
+        self.lead("switch", "both-new", gateway=gateway)
         order(gateway, "t", "complete", expire_cursors=True)
         wait_until_ended(gateway, "t")
 
@@ -55,7 +55,7 @@ class Holder(HBaseCase):
         """The other gateway continues: first from the copy, then with the counts that the catalog has."""
         a, b = self.start_two()
         self.begin()
-        self.wait_for_version("2", gateway=b)
+        self.wait_for_version("both-old", gateway=b)
         order(b, "t", "throttle", rows_per_second=100)
         wait_for(b, "t", lambda found: found.rows_copied > 0, "rows to be copied")
         self.assertEqual(status(b, "t").holder, f"{self.name}_0")
@@ -103,7 +103,7 @@ class Holder(HBaseCase):
         a, b = self.start_two(rows=4000)  # without callers, one slice copies all of them
         self.begin()
         order(a, "t", "pause")
-        found = self.wait_for_version("2", gateway=a)
+        found = self.wait_for_version("both-old", gateway=a)
         self.assertEqual((found.holder, found.rows_copied), (f"{self.name}_0", 0))
         stop = threading.Event()
         caller = threading.Thread(target=self.get_until, args=(b, stop))
@@ -135,11 +135,11 @@ class Holder(HBaseCase):
         wait_until_compared(b, "t")
         order(b, "t", "switch")
         self.kill(a)
-        self.wait_for_version("6", gateway=b)
+        self.wait_for_version("both-new", gateway=b)
         self.put(b, "x", 1)
         a.start()
         order(b, "t", "reverse")
-        self.wait_for_version("2", gateway=a)
+        self.wait_for_version("both-old", gateway=a)
         self.put(a, "y", 2)
         self.end(a)
         for each in (a, b):
@@ -196,11 +196,11 @@ class Holder(HBaseCase):
         self.wait_for_reports(a)
         self.assertIn(f"{self.name}_1", status(a, "t").phase)
         wait_until(lambda: re.search(r'^keyway_change_unreported_gateways{.*} 1$', a.get("/metrics")[1], re.M), "the metric")
-        self.assertIn(status(a, "t").version, ("2", "2-spaced"))  # "2" if b had not reported it after a pass
-        self.wait_for_version("6", gateway=a)
+        self.assertIn(status(a, "t").version, ("both-old", "spacing-old", "spaced-old"))  # both-old if b had not reported it after a pass
+        self.wait_for_version("both-new", gateway=a)
         self.put(a, "x", 1)
         b.process.send_signal(signal.SIGCONT)
-        self.wait_for_version("6", gateway=b)
+        self.wait_for_version("both-new", gateway=b)
         wait_until(lambda: b.get("/readyz")[0] == 200, "the other gateway to serve")
         self.put(b, "y", 2)
         order(b, "t", "complete", expire_cursors=True)
@@ -214,7 +214,7 @@ class Holder(HBaseCase):
         self.begin()
         wait_until_compared(a, "t")
         b = self.open(1)
-        self.wait_for_version("2", gateway=b)
+        self.wait_for_version("both-old", gateway=b)
         self.put(b, "x", 1)
         b.process.send_signal(signal.SIGSTOP)
         order(a, "t", "switch")
@@ -224,7 +224,7 @@ class Holder(HBaseCase):
         self.expect_all(self.stable, gateway=b)
 
     def end_switched(self, gateway):
-        self.wait_for_version("6", gateway=gateway)
+        self.wait_for_version("both-new", gateway=gateway)
         order(gateway, "t", "complete", expire_cursors=True)
         for each in self.gateways:
             wait_until_ended(each, "t")
@@ -243,12 +243,12 @@ class Orders(HBaseCase):
         self.begin()
         order(b, "t", "pause")
         found = wait_for(b, "t", lambda found: found.phase == "paused", "the copy to pause")
-        self.assertEqual((found.version, found.waiting, found.goal, found.next_commands), ("2", True, "copied", "resume, cancel"))
+        self.assertEqual((found.version, found.waiting, found.goal, found.next_commands), ("both-old", True, "copied", "resume, cancel"))
         wait_for(a, "t", lambda found: found.phase == "paused", "the holder to pause")
         self.refused(b, "its rows are still being copied", "switch")
         self.refused(b, "queries read the old rows already", "reverse")
         self.refused(b, "switch first: keyway change switch", "complete")
-        self.refused(b, "its change has version 2, not 6; nothing was changed", "resume", expected_version="6")
+        self.refused(b, "its change is at both-old, not at both-new; nothing was changed", "resume", expected_version="both-new")
         order(b, "t", "throttle", rows_per_second=7)
         self.assertEqual(status(a, "t").limit_rows_per_second, 7)
         order(a, "t", "throttle", rows_per_second=0)
@@ -258,22 +258,22 @@ class Orders(HBaseCase):
         order(b, "t", "compare")
         found = wait_until_compared(a, "t")
         self.assertEqual((found.missing, found.different), (0, 0))
-        text, _ = keyway(b, "change", "switch", "t", "--expect", "2")
-        self.assertIn("table t: accepted: the gateways go on to version 6, in which queries read the new rows", text)
+        text, _ = keyway(b, "change", "switch", "t", "--expect", "both-old")
+        self.assertIn("table t: accepted: the gateways go on until queries read the new rows", text)
         self.assertIn("keyway change status t --wait", text)
         self.refused(a, "the change was switched already", "switch")
         text, _ = keyway(b, "change", "status", "t", "--wait")
-        self.assertIn("version 6 since", text)
+        self.assertIn("both-new since", text)
         self.assertIn("phase         ready to complete", text)
         self.assertIn(f"goal          switched, carried out by gateway {self.name}_0", text)
         self.refused(b, "go back first: keyway change reverse", "cancel")
         self.refused(b, "only before the switch", "compare")
         order(b, "t", "complete")
         found = wait_for(a, "t", lambda found: "cursors" in found.phase, "the change to wait for cursors")
-        self.assertEqual((found.version, found.goal, found.waiting, found.next_commands), ("6", "completed", False, "reverse"))
+        self.assertEqual((found.version, found.goal, found.waiting, found.next_commands), ("both-new", "completed", False, "reverse"))
         self.assertGreater(found.cursors_until, time.time() * 1000)
         order(b, "t", "reverse")
-        self.wait_for_version("2", gateway=a)
+        self.wait_for_version("both-old", gateway=a)
         wait_until_compared(a, "t")
         order(b, "t", "cancel")
         wait_until_ended(b, "t")
@@ -291,7 +291,7 @@ class Orders(HBaseCase):
         b.process.send_signal(signal.SIGSTOP)
         try:
             order(a, "t", "cancel")
-            wait_for(a, "t", lambda found: found.version == "1", "the change to go back")
+            wait_for(a, "t", lambda found: found.version == "opening-old", "the change to go back")
             self.refuse(Code.REFUSED, "a change is being cancelled", apply, a,
                         self.policy(SALTED).replace("note: string", "note: string, more: string"))
             self.refused(a, "its change is being cancelled", "switch")
@@ -300,13 +300,13 @@ class Orders(HBaseCase):
             b.process.send_signal(signal.SIGCONT)
 
         def is_copied(found):
-            return found.goal == "copied" and found.version == "2" and found.compared and found.waiting
+            return found.goal == "copied" and found.version == "both-old" and found.compared and found.waiting
 
         # b shows what the catalog has, which the holder writes a moment after it shows it itself. At first it still shows
         # the state from before the cancellation.
         again = wait_for(a, "t", is_copied, "all rows to be copied again")
         wait_for(b, "t", lambda found: is_copied(found) and found.version_at >= again.version_at, "the other gateway to show that")
-        self.lead("switch", "6", gateway=b)
+        self.lead("switch", "both-new", gateway=b)
         self.expect_all(self.stable)
 
     def remove_during_cancellation(self, order_of_writes):
@@ -318,7 +318,7 @@ class Orders(HBaseCase):
         wait_until_compared(b, "t")
         order(b, "t", "pause")  # so that the cancellation waits before it sweeps
         order(b, "t", "cancel")
-        wait_for(a, "t", lambda found: found.version == "0" and found.next_commands == "resume", "version 0")
+        wait_for(a, "t", lambda found: found.version == "alone-old" and found.next_commands == "resume", "alone-old")
         data = b.data()
         try:
             self.assertEqual(data.remove("t", record(id="r000000", ts=0), [], None).outcome, 0)
@@ -348,7 +348,7 @@ class Orders(HBaseCase):
         b.process.send_signal(signal.SIGSTOP)
         try:
             order(a, "t", "cancel")
-            wait_for(a, "t", lambda found: found.version == "1", "the change to go back")
+            wait_for(a, "t", lambda found: found.version == "opening-old", "the change to go back")
             self.refuse(Code.REFUSED, "a change is being cancelled", apply, a, both(SALTED, "[{hash: {of: [id]}}, {field: id}]"),
                         only_writer=True)
         finally:
@@ -367,7 +367,7 @@ class Orders(HBaseCase):
         call(a, "policyApply", self.policy(SALTED).replace("note: string", "note: string, more: string"), 2, None)
         wait_until(lambda: b.metric("keyway_policy_version") == 3, "version 3")
         self.refused(b, "policy version 3 was applied after version 2, which began the change", "cancel")
-        self.lead("switch", "6", gateway=b)
+        self.lead("switch", "both-new", gateway=b)
         order(b, "t", "complete", expire_cursors=True)
         wait_until_ended(a, "t")
         data = b.data()

@@ -257,7 +257,7 @@ class Batch:
         for pair in self.pairs:
             found = wait_until_compared(self.gateways[1], pair.name)
             assert found.foreign_rows == 0, found
-            wait_for(self.gateways[1], pair.name, lambda found: found.version == "2" and found.waiting, "version 2")
+            wait_for(self.gateways[1], pair.name, lambda found: found.version == "both-old" and found.waiting, "both-old")
         self.join(self.write_all(workers, "copied"))
         self.check_reads()
         removed_until_ms = int(time.time() * 1000)
@@ -265,7 +265,7 @@ class Batch:
         writes = self.write_all(workers, "switch", PAUSE_S)
         self.order_all("switch")
         for pair in self.pairs:
-            wait_for(self.gateways[1], pair.name, lambda found: found.version == "6", "version 6")
+            wait_for(self.gateways[1], pair.name, lambda found: found.version == "both-new", "both-new")
         self.join(writes)
         self.check_reads()
         self.join(self.write_all(workers, "switched"))

@@ -47,7 +47,7 @@ class PathsCase(HBaseCase):
 
     def wait_until_complete(self):
         for gateway in self.gateways:
-            wait_until(lambda gateway=gateway: (found := status(gateway, "t")) is None or found.version == "filled-stamped", "the path to be complete")
+            wait_until(lambda gateway=gateway: (found := status(gateway, "t")) is None or found.version == "filled-old", "the path to be complete")
 
     def states(self, gateway=None):
         data = (gateway or self.gateways[-1]).data()
@@ -125,10 +125,9 @@ class Begin(PathsCase):
         self.assertIn(f"""\
   path by_time: its rows are copied from path primary to store table {self.name}_by_time (layout 1), while the table is served.
   path by_other: its rows are copied from path primary to store table {self.name}_by_other (layout 1), while the table is served.
-    Versions: store, enter-held, enter-raised, enter-stamped, 0, filling-1, filling-2; then filled-stamped, where queries can use the path.
-    In filling-2, puts go to all paths at the same time, and removals to the added path first, then to the primary one; afterwards all writes go to all paths at the same time.
+    Queries can use the path when it has all rows. Until then, puts go to all paths at the same time, and removals to the added path first, then to the primary one; afterwards all writes go to all paths at the same time.
     The table permanently gets order: stamp, so the gateways set the timestamps.
-    Increments and conditional writes wait in the versions named enter; they fail (UNAVAILABLE) if their deadline passes first.
+    Increments and conditional writes wait while the order changes; they fail (UNAVAILABLE) if their deadline passes first.
     Until the change ends, no other program must write the store tables.
 """, found.plan)
         self.assertNotIn("HBase shell", found.plan)
@@ -169,7 +168,7 @@ store table {self.name}
         """While a path is added: no other path, no other key rule, and the path stays in the policy."""
         self.start(1, rows=50)
         self.add(rows_per_second=10)
-        self.wait_for_version("filling-2")
+        self.wait_for_version("spaced-old")
         gateway = self.gateways[0]
         self.refuse(Code.REFUSED, "a change of its path by_time is under way", apply, gateway, self.text("by_time", "by_other"), only_writer=True)
         self.refuse(Code.REFUSED, "a change of its path by_time is under way", apply, gateway, self.text("by_time").replace(HASHED, SALTED), only_writer=True)
@@ -189,14 +188,14 @@ class Paths(PathsCase):
         with self.load() as load:
             load.wait_for_scans()
             self.add(*paths, rows_per_second=SLOW)
-            found = self.wait_for_version("filling-2", gateway=self.gateways[-1])
+            found = self.wait_for_version("spaced-old", gateway=self.gateways[-1])
             self.assertEqual((found.path, found.added_paths, found.reads_new, found.next_commands), (paths[0], list(paths), False, "cancel"))
             self.assertEqual((found.old_store_table, found.store_table), tuple(tables[:2]))
             for gateway in self.gateways:
                 self.assertEqual(self.states(gateway), {"primary": "complete"} | {path: "filling" for path in paths})
                 self.expect_refusals(gateway, paths)
             listed = json_lines(keyway(self.gateways[-1], "change", "list", "-o", "jsonl")[0])
-            self.assertEqual([(one["table"], one["path"], one["version"]) for one in listed], [("t", ", ".join(paths), "filling-2")])
+            self.assertEqual([(one["table"], one["path"], one["version"]) for one in listed], [("t", ", ".join(paths), "spaced-old")])
             load.wait_for_scans()
             order(self.gateways[-1], "t", "throttle", rows_per_second=0)
             self.wait_until_complete()
@@ -263,7 +262,7 @@ class Paths(PathsCase):
         self.start()
         with self.load() as load:
             self.add(rows_per_second=SLOW)
-            self.wait_for_version("filling-2")
+            self.wait_for_version("spaced-old")
             load.wait_for_scans()
             order(self.gateways[-1], "t", "cancel")
             for each in self.gateways:
@@ -332,10 +331,10 @@ class Paths(PathsCase):
     def test_take_back_cancellation(self):
         self.start(1, order_of_writes="    order: stamp\n", rows=200)
         self.add(rows_per_second=20)
-        self.wait_for_version("filling-2")
+        self.wait_for_version("spaced-old")
         order(self.gateways[0], "t", "pause")
         order(self.gateways[0], "t", "cancel")
-        self.wait_for_version("0")
+        self.wait_for_version("alone-old")
         self.refuse(Code.REFUSED, "removals no longer reach the new rows", order, self.gateways[0], "t", "reverse")
         self.assertEqual(status(self.gateways[0], "t").next_commands, "resume")
 
@@ -353,7 +352,7 @@ class Paths(PathsCase):
         data.put("t", record(id="longer than eight", ts=2, note="b"), None)
         apply(gateway, new, only_writer=True)
         found = wait_for(gateway, "t", lambda found: found.compared and found.waiting, "the comparison")
-        self.assertEqual((found.version, found.rows_copied, found.foreign_rows), ("filling-2", 1, 1), found)
+        self.assertEqual((found.version, found.rows_copied, found.foreign_rows), ("spaced-old", 1, 1), found)
         self.refuse(Code.REFUSED, "cannot have a key in the added path", order, gateway, "t", "switch")
         self.refuse(Code.INVALID, "the row key can hold 8", data.put, "t", record(id="longer than eight", ts=3, note="c"), None)
         keyway(gateway, "change", "switch", "t", "--leave-undecodable")
@@ -408,10 +407,10 @@ class Stops(PathsCase):
         with self.load() as load:
             load.harmed = True
             self.add(rows_per_second=SLOW)
-            self.wait_for_version("filling-2")
+            self.wait_for_version("spaced-old")
             b.process.send_signal(signal.SIGSTOP)
             order(a, "t", "throttle", rows_per_second=0)
-            wait_for(a, "t", lambda found: found.version == "filled-stamped" or found.phase.startswith("waiting for gateway"), "the change to go on or wait")
+            wait_for(a, "t", lambda found: found.version == "filled-old" or found.phase.startswith("waiting for gateway"), "the change to go on or wait")
             time.sleep(12)
             b.process.send_signal(signal.SIGCONT)
             self.end(load)

@@ -23,7 +23,7 @@ ROWS_OF_LONG = 3000  # a slice has 500 rows
 LIMIT = 500  # rows per second
 FIELDS = "{id: {type: string, max_bytes: 20}, ts: timestamp, note: string, n: {type: int, counter: true}}"
 WORK = ("all rows are copied", "all rows are compared", "a pass or sweep has ended")
-STEP = "the change has a new version"
+STEP = "the change has a new place"
 
 
 class Together(HBaseCase):
@@ -65,8 +65,8 @@ class Together(HBaseCase):
     def go_on(gateway, table):
         """Switches the change when it waits for that, and goes back from there, so that it makes steps again and again."""
         found = status(gateway, table)
-        if found.waiting and found.version in ("2", "6"):
-            order(gateway, table, "switch" if found.version == "2" else "reverse")
+        if found.waiting and found.version in ("both-old", "both-new"):
+            order(gateway, table, "switch" if found.version == "both-old" else "reverse")
 
     def test_whole_changes(self):
         """All changes make steps through both gateways at the same time. Each copies and compares its rows once, and makes no pass a second
@@ -80,7 +80,7 @@ class Together(HBaseCase):
             wait_until_compared(holder, table)
             order(holder, table, "switch")
         for table in tables:
-            wait_for(self.gateways[0], table, lambda found: found.version == "6", "version 6")
+            wait_for(self.gateways[0], table, lambda found: found.version == "both-new", "both-new")
             order(self.gateways[0], table, "complete", expire_cursors=True)
         for table in tables:
             wait_until_ended(self.gateways[0], table)
@@ -146,9 +146,9 @@ class Together(HBaseCase):
         for _ in range(5):
             wait_until_compared(holder, "t0")
             order(holder, "t0", "switch")
-            wait_for(holder, "t0", lambda found: found.version == "6" and found.waiting, "version 6")
+            wait_for(holder, "t0", lambda found: found.version == "both-new" and found.waiting, "both-new")
             order(holder, "t0", "reverse")
-            wait_for(holder, "t0", lambda found: found.version == "2", "version 2")
+            wait_for(holder, "t0", lambda found: found.version == "both-old", "both-old")
             order(holder, "t0", "compare")
 
 

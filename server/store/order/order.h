@@ -10,7 +10,7 @@
  * the same in all rows of the record. It is acknowledged, and readers see it, when the clock has surely
  * passed the timestamp. A removal writes a cell that reads can see ("gone cell"). Atomic operations: cas.h.
  *
- * While the key rule of a table changes (change/version.h), a table with order: store is ordered in a third
+ * While the key rule of a table changes (change/ladder.h), a table with order: store is ordered in a third
  * way for a while (KW_WRITE_ORDER_RAISED): a put gets a timestamp above all in its row, and is sent when the
  * clocks of all region servers have passed it. A get can read the rows of a record in both placements, and
  * writes to each the newer cells of the other (both.c). Copies, passes and sweeps write rows with their old

@@ -217,14 +217,14 @@ bench_begin_path(bench_gateway *gateway)
     g_autofree char *where = gateway->on_hbase ? g_strdup_printf(path_placed, gateway->name) : g_strdup("");
     g_autofree char *with_path = g_strconcat(by_id, path, where, NULL);
     edit_policy(gateway, by_id, with_path);
-    wait_for_version(gateway, gateway->on_hbase ? "filling-2" : "filling");
+    wait_for_version(gateway, gateway->on_hbase ? "spaced-old" : "both-old");
 }
 
 void
 bench_begin_rule(bench_gateway *gateway, bool to_by_time)
 {
     edit_policy(gateway, to_by_time ? by_id : by_time, to_by_time ? by_time : by_id);
-    wait_for_version(gateway, gateway->on_hbase ? "2" : "both-old");
+    wait_for_version(gateway, "both-old");
 }
 
 void
@@ -244,7 +244,7 @@ void
 bench_begin_change(const bench_gateway *gateway)
 {
     apply(gateway, by_time, 1);
-    wait_for_version(gateway, gateway->on_hbase ? "2" : "both-old");
+    wait_for_version(gateway, "both-old");
 }
 
 bool
@@ -262,9 +262,9 @@ bench_order_change(const bench_gateway *gateway, bench_order order)
                                                         order == BENCH_COMPLETE ? &options : NULL, &error);
     must(after || g_error_matches(error, KW_CLIENT_ERROR, KW_CLIENT_REFUSED), "order a change", error);
     if (after && order == BENCH_SWITCH)
-        wait_for_version(gateway, gateway->on_hbase ? "6" : "both-new");
+        wait_for_version(gateway, "both-new");
     else if (after && order == BENCH_REVERSE)
-        wait_for_version(gateway, gateway->on_hbase ? "2" : "both-old");
+        wait_for_version(gateway, "both-old");
     else if (after && order == BENCH_COMPLETE)
         wait_for_version(gateway, NULL);
     return after != NULL;

@@ -102,9 +102,9 @@ run_watch(gpointer data)
 static bool
 holds_atomics(const char *version)
 {
-    static const char *const holding[] = {
-        "enter-held", "enter-raised",  "enter-stamped", "1",          "3",   "4", "4-back", "5",
-        "7",          "leave-stamped", "leave-raised",  "leave-held", "held"};
+    static const char *const holding[] = {"held-old",     "raised-old",   "stamped-old",   "last-pass-old",
+                                          "get-both-old", "get-both-new", "last-pass-new", "stamped-new",
+                                          "raised-new",   "held-new"};
     for (size_t i = 0; i < G_N_ELEMENTS(holding); i++)
         if (g_str_equal(version, holding[i]))
             return true;

@@ -65,11 +65,11 @@ seconds_in(const GArray *versions, const char *name)
 static void
 measure_versions(const GArray *versions, const order_run *run, bench_ordered *ordered)
 {
-    static const char *const held[] = {"3", "4", "4-back", "5"};
+    static const char *const held[] = {"last-pass-old", "get-both-old", "get-both-new", "last-pass-new"};
     uint64_t from_ns, until_ns;
     for (size_t i = 0; i < G_N_ELEMENTS(held); i++)
         ordered->held_s += seconds_in(versions, held[i]);
-    if (find_version(versions, "3", &from_ns, &until_ns))
+    if (find_version(versions, "last-pass-old", &from_ns, &until_ns))
         ordered->passes_s = (double)(from_ns - run->given_ns) / 1e9;
 }
 
@@ -97,7 +97,8 @@ measure_gets(const GArray *versions, const GArray *replies, const order_run *run
     uint64_t from_ns, until_ns;
     unsigned ignored;
     ordered->before_us = p50_between_us(replies, 0, run->given_ns, &ignored);
-    if (find_version(versions, run->order == BENCH_SWITCH ? "4" : "4-back", &from_ns, &until_ns))
+    if (find_version(versions, run->order == BENCH_SWITCH ? "get-both-old" : "get-both-new", &from_ns,
+                     &until_ns))
         ordered->both_us = p50_between_us(replies, from_ns, until_ns, &ordered->both_gets);
 }
 

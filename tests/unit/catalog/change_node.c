@@ -1,9 +1,8 @@
 #include "change_world.h"
 
-static const kw_change_version_id versions[LAST_STEP + 1] = {
-    KW_CHANGE_VERSION_COUNT, /* before the change */
-    KW_CHANGE_VERSION_STORE, KW_CHANGE_VERSION_ENTER_HELD, KW_CHANGE_VERSION_ENTER_RAISED,
-    KW_CHANGE_VERSION_ENTER_STAMPED};
+static const kw_change_place places[LAST_STEP + 1] = {KW_PLACE_NONE, /* before the change */
+                                                      KW_OLD(UNSTAMPED), KW_OLD(HELD), KW_OLD(RAISED),
+                                                      KW_OLD(STAMPED)};
 static kw_policy *policies[LAST_STEP + 1];
 static changing *change;
 static kw_change_record before; /* the first version is set */
@@ -15,7 +14,7 @@ world_policies_new(void)
     before = change->record;
     policies[0] = kw_policy_ref(change->old);
     for (size_t i = 1; i <= LAST_STEP; i++)
-        policies[i] = kw_policy_ref(changing_to(change, versions[i]));
+        policies[i] = kw_policy_ref(changing_to(change, places[i]));
 }
 
 void
@@ -135,7 +134,7 @@ begin_step(node *self)
     self->next = self->base;
     self->next.under_way = true;
     self->next.step = self->base.step + 1;
-    self->next.version = versions[self->next.step];
+    self->next.place = places[self->next.step];
     self->step = (kw_change_step){
         .records = &self->next, .count = 1, .base = &self->base, .base_count = record ? 1 : 0};
 }
@@ -172,7 +171,7 @@ on_edit(void *user, int64_t current, kw_change_record *record, kw_arena *arena, 
     if (self->holder[0])
         record->holder = kw_arena_text(arena, kw_bytes_of_text(self->catalog->instance));
     else
-        record->goal = KW_CHANGE_GOAL_SWITCHED;
+        record->goal = KW_NEW(BOTH);
     return true;
 }
 

@@ -1,7 +1,7 @@
 /* The world that test_change_orders.c explores: two gateways that go through the first versions of a change,
  * on one store whose operations wait until the test releases them.
  *
- *   before the change -> store -> enter-held -> enter-raised -> enter-stamped
+ *   before the change -> unstamped-old -> held-old -> raised-old -> stamped-old
  *
  * A gateway follows the version that the catalog has, ends its calls under earlier versions ("drains"), and
  * reports. The one that holds the change sets the next version; if it has disappeared, the other one takes

@@ -30,6 +30,7 @@ changing_new_several(void)
     changing *self = changing_new();
     self->record.writers = KW_CHANGE_SEVERAL_WRITERS;
     self->record.store_order = true;
+    self->record.goal = KW_OLD(BOTH);
     return self;
 }
 
@@ -47,7 +48,7 @@ changing_free(changing *self)
 kw_policy *
 changing_both(changing *self)
 {
-    const kw_change_version *version = kw_change_version_of(self->record.version);
+    kw_change_rules rules = kw_change_rules_of(&self->record);
     g_autoptr(kw_diagnostics) problems = kw_diagnostics_new("test");
     kw_placing placing = {.table = "t",
                           .path = "primary",
@@ -58,14 +59,14 @@ changing_both(changing *self)
                           .old_model = kw_policy_model(self->before),
                           .old_layout = self->record.old.layout,
                           .old_store_table = self->record.old.store_table,
-                          .role = version->new_role,
-                          .old_role = version->old_role,
-                          .both_complete = version->both_complete,
-                          .atomics_held = kw_change_version_holds_atomics(version, true),
+                          .role = rules.new_role,
+                          .old_role = rules.old_role,
+                          .both_complete = rules.both_complete,
+                          .atomics_held = kw_change_holds_atomics(&self->record),
                           .sets_order = self->record.writers == KW_CHANGE_SEVERAL_WRITERS,
-                          .order = kw_change_version_write_order(version),
-                          .waits_for_next_ms = version->waits_for_next_ms,
-                          .keeps_gone = version->control};
+                          .order = rules.order,
+                          .waits_for_next_ms = rules.waits_for_next_ms,
+                          .keeps_gone = rules.order == KW_WRITE_ORDER_STAMP};
     g_clear_pointer(&self->both, kw_policy_unref);
     self->both = kw_policy_new_placed(kw_policy_model(self->text), &placing, 1, problems);
     if (!self->both) {
@@ -83,13 +84,13 @@ set_step(changing *self, bool had_base, bool has_record)
 }
 
 kw_policy *
-changing_to(changing *self, kw_change_version_id version)
+changing_to(changing *self, kw_change_place place)
 {
     bool began = self->record.under_way;
     self->base = self->record;
     self->record.under_way = true;
-    self->record.version = version;
-    self->record.version_at_ms++;
+    self->record.place = place;
+    self->record.place_at_ms++;
     self->record.step += self->record.writers == KW_CHANGE_SEVERAL_WRITERS;
     set_step(self, began, true);
     return changing_both(self);

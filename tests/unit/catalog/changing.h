@@ -1,4 +1,4 @@
-/* Changes of the key rule of table "t", path primary: policies of each version, and steps between them. */
+/* Changes of the key rule of table "t", path primary: policies of each place, and steps between them. */
 #pragma once
 
 #include "town.h"
@@ -16,7 +16,7 @@ typedef struct changing {
     kw_policy *new;    /* after it */
     kw_policy *text;   /* the policy of the change, compiled without the record */
     kw_policy *before; /* has the old rule */
-    kw_policy *both;   /* with two placements, as in the version that was set last; NULL: none was */
+    kw_policy *both;   /* with two placements, as at the place that was set last; NULL: none was */
     kw_change_record record;
     kw_change_record base;
     kw_change_step step;
@@ -27,9 +27,9 @@ changing *changing_new(void);
 changing *changing_new_several(void);
 void changing_free(changing *self);
 
-/* The policy of the version, and the step to it from the record as it was. */
-kw_policy *changing_to(changing *self, kw_change_version_id version);
-/* The policy of the version that is set, without a step. */
+/* The policy of the place, and the step to it from the record as it was. */
+kw_policy *changing_to(changing *self, kw_change_place place);
+/* The policy of the place that is set, without a step. */
 kw_policy *changing_both(changing *self);
 /* The end: forward keeps the new placement. */
 kw_policy *changing_end(changing *self, bool forward);

@@ -31,12 +31,12 @@ record_of(const turning *self, bool forbids)
                               .old_given = {1, "t"},
                               .old_version = {1, "0123456789abcdef0123456789abcdef"},
                               .new_version = 2,
-                              .version = KW_CHANGE_VERSION_HELD,
+                              .place = KW_OLD(STAMPED),
                               .atomics = true,
                               .drops = forbids,
                               .writers = KW_CHANGE_SEVERAL_WRITERS,
                               .step = 1,
-                              .goal = forbids ? KW_CHANGE_GOAL_CANCELLED : KW_CHANGE_GOAL_COMPLETED,
+                              .goal = forbids ? KW_OLD(ALONE) : KW_NEW(ALONE),
                               .holder = kw_catalog_instance(self->a->catalog),
                               .started_ms = 1000,
                               .author = "ann",
@@ -154,7 +154,7 @@ test_on(void)
     town_assert_facts(self->in, "\"changing_atomics\":true", true);
     town_assert_facts(self->in, "\"atomics\":true", false);
     g_assert_cmpint(try_end(self, self->text), ==, KW_UNAVAILABLE);
-    gateway_assert_text(self->a, "the gateway c has not reported version held");
+    gateway_assert_text(self->a, "the gateway c has not reported the place stamped-old");
     report(self, self->c);
     g_assert_cmpint(try_end(self, self->text), ==, KW_OK);
     town_assert_facts(self->in, "\"atomics\":true", true);
@@ -179,7 +179,7 @@ static bool
 cancel(void *user, int64_t current, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
 {
     (void)user, (void)current, (void)arena, (void)ret_error;
-    record->goal = KW_CHANGE_GOAL_CANCELLED;
+    record->goal = KW_OLD(ALONE);
     return true;
 }
 
@@ -203,7 +203,7 @@ test_cancelled(void)
     while (!cancelled)
         uv_run(kw_loop_uv(self->in->loop), UV_RUN_ONCE);
     g_assert_cmpint(try_end(self, self->text), ==, KW_UNAVAILABLE); /* not the goal of the catalog */
-    self->record.goal = KW_CHANGE_GOAL_CANCELLED;
+    self->record.goal = KW_OLD(ALONE);
     g_assert_cmpint(try_end(self, self->text), ==, KW_REFUSED); /* this text allows them */
     g_assert_cmpint(try_end(self, self->before), ==, KW_OK);
     town_assert_facts(self->in, "\"atomics\":true", false);

@@ -65,7 +65,7 @@ run_edit(editor *self)
 static void
 set_goal(kw_change_record *record)
 {
-    record->goal = KW_CHANGE_GOAL_SWITCHED;
+    record->goal = KW_NEW(BOTH);
 }
 
 static void
@@ -103,7 +103,7 @@ begun(void)
     self.b = gateway_new(self.in, "b", false);
     g_assert_cmpint(gateway_admit(self.a, self.change->old), ==, KW_OK);
     g_assert_cmpint(
-        gateway_admit_step(self.a, changing_to(self.change, KW_CHANGE_VERSION_STORE), &self.change->step), ==,
+        gateway_admit_step(self.a, changing_to(self.change, KW_OLD(UNSTAMPED)), &self.change->step), ==,
         KW_OK);
     return self;
 }
@@ -125,17 +125,17 @@ test_edit(void)
     editor holder = {.by = self.a, .set = set_holder};
     size_t count;
     g_assert_cmpint(run_edit(&goal), ==, KW_OK);
-    g_assert_cmpint(goal.after.goal, ==, KW_CHANGE_GOAL_SWITCHED);
+    g_assert_cmpint(goal.after.goal, ==, KW_NEW(BOTH));
     g_assert_cmpint(run_edit(&progress), ==, KW_OK);
     begin_edit(&holder, NULL, KW_DEADLINE_NONE);
     g_assert_cmpint(wait_edit(&holder), ==, KW_OK);
     const kw_change_record *read = gateway_read_changes(self.a, &count);
     g_assert_cmpuint(count, ==, 1);
-    g_assert_cmpint(read[0].goal, ==, KW_CHANGE_GOAL_SWITCHED);
+    g_assert_cmpint(read[0].goal, ==, KW_NEW(BOTH));
     g_assert_cmpuint(read[0].rows_copied, ==, 7);
     g_assert_cmpint(read[0].pass, ==, KW_CHANGE_PASS_SECOND);
     g_assert_cmpstr(read[0].holder, ==, "00ff");
-    g_assert_cmpint(read[0].version, ==, KW_CHANGE_VERSION_STORE);
+    g_assert_cmpint(read[0].place, ==, KW_OLD(UNSTAMPED));
     ended(&self);
 }
 
@@ -210,7 +210,7 @@ test_two_at_once(void)
         g_assert_cmpint(wait_edit(&goal), ==, KW_OK);
         g_assert_cmpint(wait_edit(&progress), ==, KW_OK);
         const kw_change_record *read = gateway_read_changes(self.a, &count);
-        g_assert_cmpint(read[0].goal, ==, KW_CHANGE_GOAL_SWITCHED);
+        g_assert_cmpint(read[0].goal, ==, KW_NEW(BOTH));
         g_assert_cmpuint(read[0].rows_copied, ==, 7);
         repeated = repeated || goal.calls + progress.calls > 2;
         ended(&self);
@@ -233,7 +233,7 @@ test_faults(void)
             kw_code code = run_edit(&edit);
             failed = self.in->control->operations >= self.in->control->fail_at;
             self.in->control->fail_at = 0;
-            bool set = gateway_read_changes(self.a, &count)[0].goal == KW_CHANGE_GOAL_SWITCHED;
+            bool set = gateway_read_changes(self.a, &count)[0].goal == KW_NEW(BOTH);
             g_assert_true(set == (code == KW_OK));
             ended(&self);
         }
@@ -256,7 +256,7 @@ test_end_of_repeats(void)
         kw_code code = run_edit(&edit);
         failed = self.in->control->operations >= self.in->control->fail_at;
         self.in->control->fail_at = 0;
-        bool set = gateway_read_changes(self.a, &count)[0].goal == KW_CHANGE_GOAL_SWITCHED;
+        bool set = gateway_read_changes(self.a, &count)[0].goal == KW_NEW(BOTH);
         g_assert_true(set || code != KW_OK);
         lost += set && code != KW_OK;
         ended(&self);
@@ -274,14 +274,13 @@ test_lease(void)
     editor edit = {.by = a, .set = set_goal};
     size_t count;
     g_assert_cmpint(gateway_admit(a, change->old), ==, KW_OK);
-    g_assert_cmpint(gateway_admit_step(a, changing_to(change, KW_CHANGE_VERSION_STORE), &change->step), ==,
-                    KW_OK);
+    g_assert_cmpint(gateway_admit_step(a, changing_to(change, KW_OLD(UNSTAMPED)), &change->step), ==, KW_OK);
     while (a->catalog->renewing)
         uv_run(kw_loop_uv(in->loop), UV_RUN_ONCE);
     town_pass_ms(KW_LEASE_MS);
     g_assert_cmpint(run_edit(&edit), ==, KW_UNAVAILABLE);
     g_assert_nonnull(strstr(edit.error.text, "the lease of gateway a has expired"));
-    g_assert_cmpint(gateway_read_changes(a, &count)[0].goal, ==, KW_CHANGE_GOAL_COPIED);
+    g_assert_cmpint(gateway_read_changes(a, &count)[0].goal, ==, KW_OLD(BOTH));
     gateway_stop(a);
     changing_free(change);
     town_free(in);
@@ -297,7 +296,7 @@ test_progress(void)
     g_assert_cmpint(run_edit(&goal), ==, KW_OK);
     self.change->record.rows_copied = 9;
     g_assert_cmpint(gateway_write_progress(self.a, &self.change->record, 1), ==, KW_OK);
-    g_assert_cmpint(gateway_read_changes(self.a, &count)[0].goal, ==, KW_CHANGE_GOAL_SWITCHED);
+    g_assert_cmpint(gateway_read_changes(self.a, &count)[0].goal, ==, KW_NEW(BOTH));
     g_assert_cmpuint(gateway_read_changes(self.a, &count)[0].rows_copied, ==, 0);
     ended(&self);
 }

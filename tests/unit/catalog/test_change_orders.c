@@ -114,7 +114,7 @@ check_catalog(world *in)
         violate(in, "version %" G_GUINT64_FORMAT " follows version %" G_GUINT64_FORMAT, (guint64)step,
                 (guint64)in->newest);
     in->newest = step;
-    if (in->ordered && (!record || record->goal != KW_CHANGE_GOAL_SWITCHED))
+    if (in->ordered && (!record || record->goal != KW_NEW(BOTH)))
         violate(in, "an acknowledged order is lost");
 }
 

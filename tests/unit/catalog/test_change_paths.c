@@ -2,7 +2,7 @@
 #include "changing.h"
 
 static kw_change_record
-record_of(kw_change_version_id version)
+record_of(kw_change_place place)
 {
     return (kw_change_record){.table = "t",
                               .path = "by_ts",
@@ -13,9 +13,9 @@ record_of(kw_change_version_id version)
                               .old_given = {1, "t"},
                               .old_version = {1, "0123456789abcdef0123456789abcdef"},
                               .new_version = 2,
-                              .version = version,
+                              .place = place,
                               .adds = true,
-                              .version_at_ms = 1000,
+                              .place_at_ms = 1000,
                               .started_ms = 1000,
                               .author = "ann",
                               .reason = "",
@@ -34,8 +34,9 @@ filling_policy(void)
                                 .given_store_table = "t_by_ts",
                                 .layout = 1,
                                 .store_table = "t_by_ts",
-                                .role = kw_change_version_of(KW_CHANGE_VERSION_FILLING)->new_role,
-                                .old_role = kw_change_version_of(KW_CHANGE_VERSION_FILLING)->old_role,
+                                .role = kw_change_rules_at(KW_LADDER_ADD_ONE_WRITER, KW_OLD(BOTH)).new_role,
+                                .old_role =
+                                    kw_change_rules_at(KW_LADDER_ADD_ONE_WRITER, KW_OLD(BOTH)).old_role,
                                 .adds = true};
     kw_policy *policy = kw_policy_new_placed(kw_policy_model(text), &placing, 1, problems);
     g_assert_nonnull(policy);
@@ -58,7 +59,7 @@ adding_new(void)
                    .without = test_policy(BASE),
                    .filling = filling_policy(),
                    .with = test_policy(BASE BY_TS),
-                   .record = record_of(KW_CHANGE_VERSION_FILLING)};
+                   .record = record_of(KW_OLD(BOTH))};
     self.a = gateway_new(self.in, "a", false);
     g_assert_cmpint(gateway_admit(self.a, self.without), ==, KW_OK);
     town_put(self.in, "t", "row");
@@ -99,7 +100,7 @@ test_complete(void)
     g_assert_cmpint(gateway_check(self.a, self.without), ==, KW_REFUSED);
     gateway_assert_text(self.a, "a change of table t, path by_ts is under way");
     g_assert_cmpint(gateway_check_step(self.a, self.filling, &self.end), ==, KW_REFUSED);
-    gateway_assert_text(self.a, "are not those of the next version");
+    gateway_assert_text(self.a, "are not those of the next place");
     g_assert_cmpint(gateway_forget(self.a, self.filling, "t", "by_ts", true), ==, KW_REFUSED);
     g_assert_cmpint(gateway_admit_step(self.a, self.with, &self.end), ==, KW_OK);
     town_assert_facts(self.in, "\"store_table\":\"t_by_ts\",\"state\":\"complete\",\"verified\":true}", true);
@@ -132,7 +133,7 @@ test_begin_refused(void)
     g_assert_cmpint(gateway_check_step(self.a, self.filling, &step), ==, KW_REFUSED);
     gateway_assert_text(self.a, "holds rows that were not written under this path");
     g_assert_cmpint(gateway_check_step(self.a, self.with, &step), ==, KW_REFUSED);
-    gateway_assert_text(self.a, "are not those of the next version"); /* it would be read at once */
+    gateway_assert_text(self.a, "are not those of the next place"); /* it would be read at once */
     adding_free(&self);
 }
 

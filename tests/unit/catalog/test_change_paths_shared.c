@@ -96,19 +96,19 @@ adding_free(adding *self)
 static kw_placing
 placing_of(const adding *self, const char *path, const kw_placed_rule *rule)
 {
-    const kw_change_version *version = kw_change_version_of(self->record.version);
+    kw_change_rules rules = kw_change_rules_of(&self->record);
     return (kw_placing){.table = "t",
                         .path = path,
                         .given_layout = rule->layout,
                         .given_store_table = rule->store_table,
                         .layout = rule->layout,
                         .store_table = rule->store_table,
-                        .role = version->new_role,
-                        .old_role = version->old_role,
-                        .atomics_held = kw_change_version_holds_atomics(version, true),
+                        .role = rules.new_role,
+                        .old_role = rules.old_role,
+                        .atomics_held = kw_change_holds_atomics(&self->record),
                         .sets_order = true,
-                        .order = kw_change_version_write_order(version),
-                        .waits_for_next_ms = version->waits_for_next_ms,
+                        .order = rules.order,
+                        .waits_for_next_ms = rules.waits_for_next_ms,
                         .old_model = self->record.drops ? kw_policy_model(self->before) : NULL,
                         .adds = !self->record.drops,
                         .drops = self->record.drops};
@@ -140,13 +140,13 @@ admit(adding *self, kw_policy *policy, bool had_base, bool has_record)
 }
 
 static kw_code
-try_step(adding *self, kw_change_version_id version)
+try_step(adding *self, kw_change_place version)
 {
     bool began = self->record.under_way;
     self->base = self->record;
     self->record.under_way = true;
-    self->record.version = version;
-    self->record.version_at_ms++;
+    self->record.place = version;
+    self->record.place_at_ms++;
     self->record.step++;
     return admit(self, place(self), began, true);
 }
@@ -172,7 +172,7 @@ report(const adding *self, gateway *by)
 }
 
 static void
-step(adding *self, kw_change_version_id version)
+step(adding *self, kw_change_place version)
 {
     g_assert_cmpint(try_step(self, version), ==, KW_OK);
     report(self, self->a);
@@ -192,7 +192,7 @@ follow(adding *self)
 }
 
 static void
-walk(adding *self, const kw_change_version_id *versions, size_t count)
+walk(adding *self, const kw_change_place *versions, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         step(self, versions[i]);
@@ -201,12 +201,10 @@ walk(adding *self, const kw_change_version_id *versions, size_t count)
 }
 
 #define WALK(self, ...)                                                                                      \
-    walk(self, (const kw_change_version_id[]){__VA_ARGS__},                                                  \
-         sizeof((const kw_change_version_id[]){__VA_ARGS__}) / sizeof(kw_change_version_id))
+    walk(self, (const kw_change_place[]){__VA_ARGS__},                                                       \
+         sizeof((const kw_change_place[]){__VA_ARGS__}) / sizeof(kw_change_place))
 
-#define ENTER                                                                                                \
-    KW_CHANGE_VERSION_STORE, KW_CHANGE_VERSION_ENTER_HELD, KW_CHANGE_VERSION_ENTER_RAISED,                   \
-        KW_CHANGE_VERSION_ENTER_STAMPED, KW_CHANGE_VERSION_0
+#define ENTER KW_OLD(UNSTAMPED), KW_OLD(HELD), KW_OLD(RAISED), KW_OLD(STAMPED), KW_OLD(ALONE)
 
 /* --- whole additions ------------------------------------------------------------------------------- */
 
@@ -215,12 +213,11 @@ static void
 test_store_order(void)
 {
     adding *self = adding_new(BASE, BASE BY_TS, true);
-    WALK(self, ENTER, KW_CHANGE_VERSION_FILLING_1, KW_CHANGE_VERSION_FILLING_2);
+    WALK(self, ENTER, KW_OLD(OPENING), KW_OLD(SPACED));
     town_assert_facts(self->in, "\"order\":\"store\",\"atomics\":true", true);
     town_assert_facts(self->in, "\"store_table\":\"t_by_ts\",\"state\":\"filling\"}", true);
     town_put(self->in, "t_by_ts", "row");
-    WALK(self, KW_CHANGE_VERSION_FILLED_STAMPED,
-         KW_CHANGE_VERSION_FILLED_STAMPED); /* the second time for another sweep */
+    WALK(self, KW_OLD(FILLED), KW_OLD(FILLED)); /* the second time for another sweep */
     town_assert_facts(self->in, "\"order\":\"stamp\",\"atomics\":true", true);
     town_assert_facts(self->in, "changing_placements", false);
     g_assert_cmpint(try_end(self, true), ==, KW_OK);
@@ -235,11 +232,11 @@ static void
 test_stamp_order(void)
 {
     adding *self = adding_new(STAMP BASE, STAMP BASE TWO_PATHS, false);
-    WALK(self, KW_CHANGE_VERSION_0, KW_CHANGE_VERSION_FILLING_1, KW_CHANGE_VERSION_FILLING_2);
+    WALK(self, KW_OLD(ALONE), KW_OLD(OPENING), KW_OLD(SPACED));
     town_assert_facts(self->in, "\"store_table\":\"t_by_n\",\"state\":\"filling\"}", true);
     town_put(self->in, "t_by_ts", "row");
     town_put(self->in, "t_by_n", "row");
-    WALK(self, KW_CHANGE_VERSION_FILLED_STAMPED);
+    WALK(self, KW_OLD(FILLED));
     g_assert_cmpint(try_end(self, true), ==, KW_OK);
     town_assert_facts(self->in, "\"store_table\":\"t_by_ts\",\"state\":\"complete\",\"verified\":true}",
                       true);
@@ -255,17 +252,16 @@ cancel(const char *before, const char *text, bool store_order)
     if (store_order)
         WALK(self, ENTER);
     else
-        WALK(self, KW_CHANGE_VERSION_0);
-    WALK(self, KW_CHANGE_VERSION_FILLING_1, KW_CHANGE_VERSION_FILLING_2);
+        WALK(self, KW_OLD(ALONE));
+    WALK(self, KW_OLD(OPENING), KW_OLD(SPACED));
     town_put(self->in, "t_by_ts", "row");
     if (self->record.more_count)
         town_put(self->in, "t_by_n", "row");
     g_assert_cmpint(try_end(self, false), ==, KW_REFUSED);
-    gateway_assert_text(self->a, "are not those of the next version");
-    WALK(self, KW_CHANGE_VERSION_FILLING_1, KW_CHANGE_VERSION_0);
+    gateway_assert_text(self->a, "are not those of the next place");
+    WALK(self, KW_OLD(OPENING), KW_OLD(ALONE));
     if (store_order)
-        WALK(self, KW_CHANGE_VERSION_ENTER_STAMPED, KW_CHANGE_VERSION_ENTER_RAISED,
-             KW_CHANGE_VERSION_ENTER_HELD);
+        WALK(self, KW_OLD(STAMPED), KW_OLD(RAISED), KW_OLD(HELD));
     report(self, self->b);
     g_assert_cmpint(try_end(self, false), ==, KW_OK);
     town_assert_facts(self->in, store_order ? "\"order\":\"store\"" : "\"order\":\"stamp\"", true);
@@ -303,7 +299,7 @@ test_atomics(void)
     };
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
         adding *self = adding_new(cases[i].before, cases[i].text, cases[i].store_order);
-        kw_change_version_id first = cases[i].store_order ? KW_CHANGE_VERSION_STORE : KW_CHANGE_VERSION_0;
+        kw_change_place first = cases[i].store_order ? KW_OLD(UNSTAMPED) : KW_OLD(ALONE);
         g_assert_cmpint(try_step(self, first), ==, KW_REFUSED);
         gateway_assert_text(self->a, cases[i].says);
         adding_free(self);
@@ -319,21 +315,20 @@ drop(const char *before, const char *text)
 {
     adding *self = adding_new(before, text, false);
     self->record.drops = true;
-    self->record.goal = KW_CHANGE_GOAL_CANCELLED;
+    self->record.goal = KW_OLD(ALONE);
     self->record.more_count = strstr(before, "by_n") != NULL;
     town_put(self->in, "t_by_ts", "row");
     g_assert_cmpint(gateway_check(self->a, self->text), ==, KW_REFUSED); /* b serves the path */
-    g_assert_cmpint(try_step(self, KW_CHANGE_VERSION_0), ==, KW_REFUSED);
-    step(self, KW_CHANGE_VERSION_FILLING_2);
+    g_assert_cmpint(try_step(self, KW_OLD(ALONE)), ==, KW_REFUSED);
+    step(self, KW_OLD(SPACED));
     town_assert_facts(self->in, "\"store_table\":\"t_by_ts\",\"state\":\"filling\"", true);
     town_assert_facts(self->in, "\"order\":\"stamp\"", true);
-    kw_code early =
-        try_step(self, KW_CHANGE_VERSION_FILLING_1); /* b still serves the path, or has not reported */
+    kw_code early = try_step(self, KW_OLD(OPENING)); /* b still serves the path, or has not reported */
     g_assert_true(early == KW_BUSY || early == KW_UNAVAILABLE);
     place(self);
     follow(self);
     g_assert_cmpint(try_end(self, true), ==, KW_REFUSED);
-    WALK(self, KW_CHANGE_VERSION_FILLING_1, KW_CHANGE_VERSION_0);
+    WALK(self, KW_OLD(OPENING), KW_OLD(ALONE));
     g_assert_cmpint(try_end(self, true), ==, KW_OK);
     town_assert_facts(self->in, "\"store_table\":\"t_by_ts\",\"state\":\"retired\"", true);
     town_assert_facts(self->in, "\"order\":\"stamp\"", true);
@@ -362,9 +357,9 @@ drop_while_several_follow(adding *self, const char *path, const char *store_tabl
     self->record.drops = true;
     self->record.under_way = false;
     self->record.step = 0;
-    self->record.goal = KW_CHANGE_GOAL_CANCELLED;
+    self->record.goal = KW_OLD(ALONE);
     self->record.started_ms++;
-    WALK(self, KW_CHANGE_VERSION_FILLING_2, KW_CHANGE_VERSION_FILLING_1, KW_CHANGE_VERSION_0);
+    WALK(self, KW_OLD(SPACED), KW_OLD(OPENING), KW_OLD(ALONE));
     g_assert_cmpint(try_end(self, true), ==, KW_OK);
     serve(self, self->a, self->text);
     serve(self, self->b, self->text);
@@ -408,18 +403,18 @@ static void
 test_reports(void)
 {
     adding *self = adding_new(STAMP BASE, STAMP BASE BY_TS, false);
-    step(self, KW_CHANGE_VERSION_0);
-    g_assert_cmpint(try_step(self, KW_CHANGE_VERSION_FILLING_1), ==, KW_BUSY);
+    step(self, KW_OLD(ALONE));
+    g_assert_cmpint(try_step(self, KW_OLD(OPENING)), ==, KW_BUSY);
     gateway_assert_text(self->a, "does not serve the current policy version");
     place(self);
     serve(self, self->b, self->placed);
-    g_assert_cmpint(try_step(self, KW_CHANGE_VERSION_FILLING_1), ==, KW_UNAVAILABLE);
-    gateway_assert_text(self->a, "has not reported version 0 of the change yet");
+    g_assert_cmpint(try_step(self, KW_OLD(OPENING)), ==, KW_UNAVAILABLE);
+    gateway_assert_text(self->a, "has not reported the place alone-old of the change yet");
     place(self);
     report(self, self->b);
-    step(self, KW_CHANGE_VERSION_FILLING_1);
+    step(self, KW_OLD(OPENING));
     follow(self);
-    g_assert_cmpint(try_step(self, KW_CHANGE_VERSION_FILLED_STAMPED), ==, KW_REFUSED); /* not the next one */
+    g_assert_cmpint(try_step(self, KW_OLD(FILLED)), ==, KW_REFUSED); /* not the next one */
     adding_free(self);
 }
 
@@ -429,16 +424,16 @@ static void
 test_admitted(void)
 {
     adding *self = adding_new(BASE, BASE BY_TS, true);
-    WALK(self, KW_CHANGE_VERSION_STORE);
+    WALK(self, KW_OLD(UNSTAMPED));
     g_assert_cmpint(gateway_check(self->b, self->before), ==, KW_REFUSED);
     gateway_assert_text(self->b, "a change of table t, path by_ts is under way");
     g_assert_cmpint(gateway_check(self->b, self->text), ==, KW_REFUSED);
-    WALK(self, KW_CHANGE_VERSION_ENTER_HELD);
+    WALK(self, KW_OLD(HELD));
     g_assert_cmpint(gateway_admit(self->b, self->placed), ==, KW_OK);
-    self->record.version = KW_CHANGE_VERSION_STORE;
+    self->record.place = KW_OLD(UNSTAMPED);
     g_assert_cmpint(gateway_check(self->b, place(self)), ==, KW_UNAVAILABLE);
-    gateway_assert_text(self->b, "has another version than this policy was loaded with");
-    self->record.version = KW_CHANGE_VERSION_ENTER_HELD;
+    gateway_assert_text(self->b, "has another place than this policy was loaded with");
+    self->record.place = KW_OLD(HELD);
     adding_free(self);
 }
 
@@ -448,10 +443,10 @@ static void
 test_begin(void)
 {
     adding *self = adding_new(BASE, BASE BY_TS, true);
-    g_assert_cmpint(try_step(self, KW_CHANGE_VERSION_FILLING_2), ==, KW_REFUSED);
-    gateway_assert_text(self->a, "are not those of the next version");
+    g_assert_cmpint(try_step(self, KW_OLD(SPACED)), ==, KW_REFUSED);
+    gateway_assert_text(self->a, "are not those of the next place");
     town_put(self->in, "t_by_ts", "row");
-    g_assert_cmpint(try_step(self, KW_CHANGE_VERSION_STORE), ==, KW_REFUSED);
+    g_assert_cmpint(try_step(self, KW_OLD(UNSTAMPED)), ==, KW_REFUSED);
     gateway_assert_text(self->a, "holds rows that were not written under this path");
     adding_free(self);
 }

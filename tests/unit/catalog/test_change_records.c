@@ -15,8 +15,8 @@ static const kw_change_record full = {
     .old_given = {1, "ns:orders"},
     .old_version = {7, ID},
     .new_version = 8,
-    .version = KW_CHANGE_VERSION_BOTH_NEW,
-    .version_at_ms = INT64_C(1795000000001),
+    .place = KW_NEW(BOTH),
+    .place_at_ms = INT64_C(1795000000001),
     .started_ms = INT64_C(1795000000000),
     .author = "CN=ann",
     .reason = "a \"reason\" {[\\",
@@ -40,10 +40,10 @@ static kw_change_record
 full_of_several(void)
 {
     kw_change_record record = full;
-    record.version = KW_CHANGE_VERSION_4_BACK;
+    record.place = KW_NEW(GET_BOTH);
     record.writers = KW_CHANGE_SEVERAL_WRITERS;
     record.step = 12;
-    record.goal = KW_CHANGE_GOAL_REVERSED;
+    record.goal = KW_OLD(BOTH);
     record.pass = KW_CHANGE_PASS_SECOND;
     record.holder = "00ff";
     record.store_order = true;
@@ -108,9 +108,9 @@ test_several_writers(void)
     g_assert_true(kw_changes_parse(text, arena, &read, &count, &error));
     g_assert_true(kw_bytes_equal(kw_changes_print(read, 2, arena), text));
     g_assert_cmpint(read[0].writers, ==, KW_CHANGE_SEVERAL_WRITERS);
-    g_assert_cmpint(read[0].version, ==, KW_CHANGE_VERSION_4_BACK);
+    g_assert_cmpint(read[0].place, ==, KW_NEW(GET_BOTH));
     g_assert_cmpuint(read[0].step, ==, 12);
-    g_assert_cmpint(read[0].goal, ==, KW_CHANGE_GOAL_REVERSED);
+    g_assert_cmpint(read[0].goal, ==, KW_OLD(BOTH));
     g_assert_cmpint(read[0].pass, ==, KW_CHANGE_PASS_SECOND);
     g_assert_cmpstr(read[0].holder, ==, "00ff");
     g_assert_true(read[0].store_order);
@@ -119,7 +119,6 @@ test_several_writers(void)
     g_assert_cmpuint(read[0].work_left_ms, ==, 90000);
     g_assert_cmpint(read[1].writers, ==, KW_CHANGE_ONE_WRITER);
     g_assert_cmpstr(read[1].holder, ==, "");
-    g_assert_cmpstr(kw_change_goal_name(KW_CHANGE_GOAL_SWITCHED), ==, "switched");
 }
 
 /* Three paths that are added together. */
@@ -129,7 +128,7 @@ static kw_change_record
 full_of_added(void)
 {
     kw_change_record record = full_of_several();
-    record.version = KW_CHANGE_VERSION_FILLING_2;
+    record.place = record.goal = KW_OLD(SPACED);
     record.adds = true;
     record.more = more;
     record.more_count = G_N_ELEMENTS(more);
@@ -164,17 +163,22 @@ test_added(void)
     g_assert_cmpuint(read->part, ==, 1);
     g_assert_false(read->adds);
     record = full;
-    record.version = KW_CHANGE_VERSION_FILLING; /* as an earlier version has written it */
+    record.place = KW_OLD(BOTH);
+    record.adds = true;
     text = kw_changes_print(&record, 1, arena);
     g_assert_true(kw_changes_parse(text, arena, &read, &count, &error));
     g_assert_true(read->adds);
+    record.place = KW_NEW(BOTH); /* not on the ladder */
+    text = kw_changes_print(&record, 1, arena);
+    g_assert_false(kw_changes_parse(text, arena, &read, &count, &error));
 }
 
 static kw_change_record
 full_of_atomics(void)
 {
     kw_change_record record = full_of_several();
-    record.version = KW_CHANGE_VERSION_HELD;
+    record.place = KW_OLD(STAMPED);
+    record.goal = KW_OLD(ALONE);
     record.atomics = record.drops = true;
     return record;
 }
@@ -221,8 +225,8 @@ test_strict_several(void)
         {"\"writers\":\"several\",", ""},
         {"\"step\":12", "\"step\":0"},
         {"\"step\":12,", ""},
-        {"\"reversed\"", "\"reverse\""},
-        {"\"reversed\"", "3"},
+        {"\"both-old\"", "\"both\""},
+        {"\"both-old\"", "3"},
         {"\"new\"", "\"newer\""},
         {"\"00ff\"", "7"},
         {"\"00ff\"", "\"00ff\",\"x\":1"},
@@ -259,8 +263,8 @@ test_strict_atomics(void)
 {
     static const char *const replacements[][2] = {
         {"\"atomics\":true", "\"atomics\":false"}, {"\"atomics\":true,", ""},
-        {"\"drops\":true", "\"drops\":1"},         {"\"held\"", "\"0\""},
-        {",\"atomics\":true,\"drops\":true", ""},  {"\"atomics\":true", "\"atomics\":true,\"adds\":true"},
+        {"\"drops\":true", "\"drops\":1"},         {"\"stamped-old\"", "\"alone-old\""},
+        {"\"alone-old\"", "\"both-old\""},         {"\"atomics\":true", "\"atomics\":true,\"adds\":true"},
     };
     kw_change_record record = full_of_atomics();
     assert_strict(&record, replacements, G_N_ELEMENTS(replacements));
@@ -336,7 +340,7 @@ test_differ(void)
 {
     const kw_change_record record = full_of_several();
     kw_change_record same = record, other;
-    same.goal = KW_CHANGE_GOAL_COPIED;
+    same.goal = KW_OLD(BOTH);
     same.pass = KW_CHANGE_PASS_FIRST;
     same.holder = "";
     same.completing = true;
@@ -361,8 +365,8 @@ test_differ(void)
     DIFFERS(old_version.number = 6)
     DIFFERS(old_version.id[0] = 'f')
     DIFFERS(new_version = 9)
-    DIFFERS(version = KW_CHANGE_VERSION_BOTH_OLD)
-    DIFFERS(version_at_ms = 1)
+    DIFFERS(place = KW_OLD(BOTH))
+    DIFFERS(place_at_ms = 1)
     DIFFERS(started_ms = 1)
     DIFFERS(writers = KW_CHANGE_ONE_WRITER)
     DIFFERS(step = 13)

@@ -63,7 +63,7 @@ report(gateway *self, const changing *change)
 
 /* The holder tries to set the version; the record stays as it was if that fails. */
 static kw_code
-try_step(setup *self, kw_change_version_id version)
+try_step(setup *self, kw_change_place version)
 {
     kw_code code = gateway_admit_step(self->a, changing_to(self->change, version), &self->change->step);
     if (code != KW_OK)
@@ -72,7 +72,7 @@ try_step(setup *self, kw_change_version_id version)
 }
 
 static void
-step(setup *self, kw_change_version_id version)
+step(setup *self, kw_change_place version)
 {
     g_assert_cmpint(try_step(self, version), ==, KW_OK);
     report(self->a, self->change);
@@ -95,7 +95,7 @@ try_end(setup *self, bool forward)
 }
 
 static void
-walk(setup *self, const kw_change_version_id *versions, size_t count)
+walk(setup *self, const kw_change_place *versions, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         step(self, versions[i]);
@@ -104,12 +104,12 @@ walk(setup *self, const kw_change_version_id *versions, size_t count)
 }
 
 #define WALK(self, ...)                                                                                      \
-    walk(self, (const kw_change_version_id[]){__VA_ARGS__},                                                  \
-         sizeof((const kw_change_version_id[]){__VA_ARGS__}) / sizeof(kw_change_version_id))
+    walk(self, (const kw_change_place[]){__VA_ARGS__},                                                       \
+         sizeof((const kw_change_place[]){__VA_ARGS__}) / sizeof(kw_change_place))
 
-#define TO_2                                                                                                 \
-    KW_CHANGE_VERSION_STORE, KW_CHANGE_VERSION_ENTER_HELD, KW_CHANGE_VERSION_ENTER_RAISED,                   \
-        KW_CHANGE_VERSION_ENTER_STAMPED, KW_CHANGE_VERSION_0, KW_CHANGE_VERSION_1, KW_CHANGE_VERSION_2
+#define TO_BOTH                                                                                              \
+    KW_OLD(UNSTAMPED), KW_OLD(HELD), KW_OLD(RAISED), KW_OLD(STAMPED), KW_OLD(ALONE), KW_OLD(OPENING),        \
+        KW_OLD(BOTH)
 
 /* --- whole changes --------------------------------------------------------------------------------- */
 
@@ -159,15 +159,14 @@ static void
 test_forward(void)
 {
     setup self = served_by_two();
-    WALK(&self, TO_2);
+    WALK(&self, TO_BOTH);
     town_put(self.in, "t2", "row");
     edit(self.a, set_compared, NULL);
     self.change->record.copied = self.change->record.compared = true;
-    WALK(&self, KW_CHANGE_VERSION_2, KW_CHANGE_VERSION_2_SPACED, KW_CHANGE_VERSION_2,
-         KW_CHANGE_VERSION_2_SPACED, KW_CHANGE_VERSION_2_SPACED, KW_CHANGE_VERSION_3, KW_CHANGE_VERSION_4,
-         KW_CHANGE_VERSION_5, KW_CHANGE_VERSION_6, KW_CHANGE_VERSION_7, KW_CHANGE_VERSION_8,
-         KW_CHANGE_VERSION_8, KW_CHANGE_VERSION_LEAVE_STAMPED, KW_CHANGE_VERSION_LEAVE_RAISED,
-         KW_CHANGE_VERSION_LEAVE_HELD, KW_CHANGE_VERSION_STORE_NEW);
+    WALK(&self, KW_OLD(BOTH), KW_OLD(SPACING), KW_OLD(BOTH), KW_OLD(SPACING), KW_OLD(SPACED), KW_OLD(SPACED),
+         KW_OLD(LAST_PASS), KW_OLD(GET_BOTH), KW_NEW(LAST_PASS), KW_NEW(SPACED), KW_NEW(SPACING),
+         KW_NEW(BOTH), KW_NEW(CLOSING), KW_NEW(ALONE), KW_NEW(ALONE), KW_NEW(STAMPED), KW_NEW(RAISED),
+         KW_NEW(HELD), KW_NEW(UNSTAMPED));
     finish_verified(&self, true);
 }
 
@@ -176,12 +175,12 @@ test_forward_of_stamped(void)
 {
     setup self = served_by_two();
     self.change->record.store_order = false;
-    WALK(&self, KW_CHANGE_VERSION_0, KW_CHANGE_VERSION_1, KW_CHANGE_VERSION_2);
+    WALK(&self, KW_OLD(ALONE), KW_OLD(OPENING), KW_OLD(BOTH));
     town_put(self.in, "t2", "row");
     edit(self.a, set_compared, NULL);
     self.change->record.copied = self.change->record.compared = true;
-    WALK(&self, KW_CHANGE_VERSION_2_SPACED, KW_CHANGE_VERSION_3, KW_CHANGE_VERSION_4, KW_CHANGE_VERSION_5,
-         KW_CHANGE_VERSION_6, KW_CHANGE_VERSION_7, KW_CHANGE_VERSION_8);
+    WALK(&self, KW_OLD(SPACING), KW_OLD(SPACED), KW_OLD(LAST_PASS), KW_OLD(GET_BOTH), KW_NEW(LAST_PASS),
+         KW_NEW(SPACED), KW_NEW(SPACING), KW_NEW(BOTH), KW_NEW(CLOSING), KW_NEW(ALONE));
     finish_verified(&self, true);
 }
 
@@ -189,30 +188,31 @@ static void
 test_back_and_cancel(void)
 {
     setup self = served_by_two();
-    WALK(&self, TO_2, KW_CHANGE_VERSION_2_SPACED, KW_CHANGE_VERSION_3, KW_CHANGE_VERSION_4,
-         KW_CHANGE_VERSION_5, KW_CHANGE_VERSION_6, KW_CHANGE_VERSION_6, KW_CHANGE_VERSION_6_SPACED,
-         KW_CHANGE_VERSION_6_PASS, KW_CHANGE_VERSION_6_PASS, KW_CHANGE_VERSION_5, KW_CHANGE_VERSION_4_BACK,
-         KW_CHANGE_VERSION_3, KW_CHANGE_VERSION_2_SPACED, KW_CHANGE_VERSION_2, KW_CHANGE_VERSION_1,
-         KW_CHANGE_VERSION_0, KW_CHANGE_VERSION_ENTER_STAMPED, KW_CHANGE_VERSION_ENTER_RAISED,
-         KW_CHANGE_VERSION_ENTER_HELD);
+    WALK(&self, TO_BOTH, KW_OLD(SPACING), KW_OLD(SPACED), KW_OLD(LAST_PASS), KW_OLD(GET_BOTH),
+         KW_NEW(LAST_PASS), KW_NEW(SPACED), KW_NEW(SPACING), KW_NEW(BOTH), KW_NEW(BOTH), KW_NEW(SPACING),
+         KW_NEW(SPACED), KW_NEW(SPACED), KW_NEW(LAST_PASS), KW_NEW(GET_BOTH), KW_OLD(LAST_PASS),
+         KW_OLD(SPACED), KW_OLD(SPACING), KW_OLD(BOTH), KW_OLD(OPENING), KW_OLD(ALONE), KW_OLD(STAMPED),
+         KW_OLD(RAISED), KW_OLD(HELD));
     finish_verified(&self, false);
 }
 
-/* The states of the placements follow from the version: scans read a complete one. */
+/* The states of the placements follow from the place: scans read a complete one. */
 static void
 test_states(void)
 {
-    for (kw_change_version_id id = KW_CHANGE_VERSION_STORE; id < KW_CHANGE_VERSION_BOTH_OLD; id++) {
+    for (kw_change_place id = 0; id < KW_PLACES; id++) {
+        if (!kw_change_ladder_has(KW_LADDER_MOVE, id))
+            continue;
         g_autoptr(kw_arena) arena = kw_arena_new();
         changing *change = changing_new_several();
-        const kw_change_version *version = kw_change_version_of(id);
+        kw_change_rules rules = kw_change_rules_at(KW_LADDER_MOVE, id);
         kw_facts *facts = kw_facts_of_table(kw_policy_table(changing_to(change, id), 0), arena);
         const kw_placement_facts *placements = facts->paths[0].placements;
         g_assert_cmpuint(facts->paths[0].placements_count, ==, 2);
         for (int old = 0; old < 2; old++) {
-            bool scan = old ? version->old_role.scan : version->new_role.scan;
+            bool scan = old ? rules.old_role.scan : rules.new_role.scan;
             g_assert_cmpint(placements[old].state, ==,
-                            scan || version->both_complete ? KW_PLACEMENT_COMPLETE : KW_PLACEMENT_FILLING);
+                            scan || rules.both_complete ? KW_PLACEMENT_COMPLETE : KW_PLACEMENT_FILLING);
         }
         g_assert_cmpstr(facts->order, ==, "store"); /* as before the change */
         changing_free(change);
@@ -226,30 +226,30 @@ test_reports_needed(void)
 {
     setup self = served_by_two();
     kw_change_record *record = &self.change->record;
-    step(&self, KW_CHANGE_VERSION_STORE);
-    g_assert_cmpint(try_step(&self, KW_CHANGE_VERSION_ENTER_HELD), ==,
-                    KW_BUSY); /* b serves the version before */
+    step(&self, KW_OLD(UNSTAMPED));
+    g_assert_cmpint(try_step(&self, KW_OLD(HELD)), ==, KW_BUSY); /* b serves the version before */
     gateway_assert_text(self.a, "table t: the gateway b does not serve the current policy version");
     serve(&self, self.b, changing_both(self.change));
-    g_assert_cmpint(try_step(&self, KW_CHANGE_VERSION_ENTER_HELD), ==, KW_UNAVAILABLE);
-    gateway_assert_text(self.a, "path primary: the gateway b has not reported version store of the change");
+    g_assert_cmpint(try_step(&self, KW_OLD(HELD)), ==, KW_UNAVAILABLE);
+    gateway_assert_text(self.a,
+                        "path primary: the gateway b has not reported the place unstamped-old of the change");
     report_step(self.b, record, record->step - 1);
-    g_assert_cmpint(try_step(&self, KW_CHANGE_VERSION_ENTER_HELD), ==, KW_UNAVAILABLE);
+    g_assert_cmpint(try_step(&self, KW_OLD(HELD)), ==, KW_UNAVAILABLE);
     kw_change_record other = *record;
     other.path = "by_ts";
     report_step(self.b, &other, record->step);
-    g_assert_cmpint(try_step(&self, KW_CHANGE_VERSION_ENTER_HELD), ==, KW_UNAVAILABLE);
+    g_assert_cmpint(try_step(&self, KW_OLD(HELD)), ==, KW_UNAVAILABLE);
     other = *record;
     other.started_ms--;
     report_step(self.b, &other, record->step);
-    g_assert_cmpint(try_step(&self, KW_CHANGE_VERSION_ENTER_HELD), ==, KW_UNAVAILABLE);
+    g_assert_cmpint(try_step(&self, KW_OLD(HELD)), ==, KW_UNAVAILABLE);
     report(self.b, self.change);
     report_step(self.a, record, 0);
-    g_assert_cmpint(try_step(&self, KW_CHANGE_VERSION_ENTER_HELD), ==, KW_UNAVAILABLE);
+    g_assert_cmpint(try_step(&self, KW_OLD(HELD)), ==, KW_UNAVAILABLE);
     gateway_assert_text(self.a, "the gateway a has not reported");
     report(self.a, self.change);
-    step(&self, KW_CHANGE_VERSION_ENTER_HELD);
-    g_assert_cmpint(try_step(&self, KW_CHANGE_VERSION_ENTER_RAISED), ==, KW_UNAVAILABLE);
+    step(&self, KW_OLD(HELD));
+    g_assert_cmpint(try_step(&self, KW_OLD(RAISED)), ==, KW_UNAVAILABLE);
     ended(&self);
 }
 
@@ -261,7 +261,7 @@ test_gateway_without_the_table(void)
     gateway *c = gateway_new(self.in, "c", true);
     g_autoptr(kw_policy) other = test_policy_named("u", BASE "    store_table: u\n");
     serve(&self, c, other);
-    WALK(&self, TO_2);
+    WALK(&self, TO_BOTH);
     gateway_stop(c);
     ended(&self);
 }
@@ -282,17 +282,17 @@ test_gateway_that_does_not_follow(void)
 {
     setup self = served_by_two();
     follow_no_changes(self.b, self.change->old);
-    g_assert_cmpint(try_step(&self, KW_CHANGE_VERSION_STORE), ==, KW_REFUSED);
+    g_assert_cmpint(try_step(&self, KW_OLD(UNSTAMPED)), ==, KW_REFUSED);
     gateway_assert_text(self.a, "table t: a change of the table cannot begin while the gateway b serves it");
     gateway_assert_text(self.a, "set policy.source: store there");
     gateway_stop(self.b);
-    step(&self, KW_CHANGE_VERSION_STORE);
+    step(&self, KW_OLD(UNSTAMPED));
     self.b = gateway_new(self.in, "b", true);
     self.b->catalog->settings.follows = false;
     g_assert_cmpint(gateway_check(self.b, self.change->old), ==, KW_REFUSED);
     gateway_assert_text(self.b, "a change of table t, path primary is under way");
     gateway_assert_text(self.b, "policy.source: store");
-    step(&self, KW_CHANGE_VERSION_ENTER_HELD);
+    step(&self, KW_OLD(HELD));
     ended(&self);
 }
 
@@ -303,12 +303,12 @@ test_dead_gateway_that_does_not_follow(void)
     setup self = served_by_two();
     follow_no_changes(self.b, self.change->old);
     town_pass_ms(KW_LEASE_DEAD_MS + 1);
-    step(&self, KW_CHANGE_VERSION_STORE);
+    step(&self, KW_OLD(UNSTAMPED));
     while (self.b->lost == 0)
         uv_run(kw_loop_uv(self.in->loop), UV_RUN_ONCE);
     g_assert_cmpint(gateway_check(self.b, self.change->old), ==, KW_REFUSED);
     g_assert_false(gateway_is_open(self.b));
-    step(&self, KW_CHANGE_VERSION_ENTER_HELD);
+    step(&self, KW_OLD(HELD));
     ended(&self);
 }
 
@@ -318,13 +318,13 @@ static void
 test_not_followed_yet(void)
 {
     setup self = served_by_two();
-    WALK(&self, KW_CHANGE_VERSION_STORE);
+    WALK(&self, KW_OLD(UNSTAMPED));
     g_assert_cmpint(try_end(&self, false), ==, KW_OK);
     g_assert_cmpint(gateway_forget(self.a, self.change->old, "t", "primary", true), ==, KW_BUSY);
     gateway_assert_text(self.a, "the gateway b does not serve the current policy version yet");
     self.change->record.now = (kw_placed_rule){3, "t3"};
     self.change->record.step = 0;
-    kw_policy *next = changing_to(self.change, KW_CHANGE_VERSION_STORE);
+    kw_policy *next = changing_to(self.change, KW_OLD(UNSTAMPED));
     self.change->base.now = self.change->base.old;
     self.change->step.base_count = 1;
     g_assert_cmpint(gateway_check_step(self.a, next, &self.change->step), ==, KW_BUSY);
@@ -335,30 +335,31 @@ test_not_followed_yet(void)
     ended(&self);
 }
 
-/* A step goes only to a neighboring version, with the next number. */
+/* A step goes only to a neighboring place, with the next number. */
 static void
 test_only_neighbors(void)
 {
     setup self = served_by_two();
     const kw_change_record before = self.change->record;
-    for (kw_change_version_id id = KW_CHANGE_VERSION_STORE; id < KW_CHANGE_VERSION_COUNT; id++)
-        if (id != KW_CHANGE_VERSION_STORE)
+    for (kw_change_place id = KW_OLD(HELD); id < KW_PLACES; id++)
+        if (kw_change_ladder_has(KW_LADDER_MOVE, id))
             g_assert_cmpint(try_step(&self, id), ==, KW_REFUSED);
     self.change->record.step = 7;
-    g_assert_cmpint(try_step(&self, KW_CHANGE_VERSION_STORE), ==, KW_REFUSED);
+    g_assert_cmpint(try_step(&self, KW_OLD(UNSTAMPED)), ==, KW_REFUSED);
     self.change->record = before;
-    WALK(&self, TO_2);
+    WALK(&self, TO_BOTH);
     g_assert_cmpint(try_end(&self, false), ==, KW_REFUSED);
-    gateway_assert_text(self.a, "are not those of the next version of the change");
+    gateway_assert_text(self.a, "are not those of the next place of the change");
     g_assert_cmpint(try_end(&self, true), ==, KW_REFUSED);
-    for (kw_change_version_id id = KW_CHANGE_VERSION_STORE; id < KW_CHANGE_VERSION_COUNT; id++)
-        if (id != KW_CHANGE_VERSION_2 && id != KW_CHANGE_VERSION_2_SPACED && id != KW_CHANGE_VERSION_1)
+    for (kw_change_place id = 0; id < KW_PLACES; id++)
+        if (kw_change_ladder_has(KW_LADDER_MOVE, id) && id != KW_OLD(BOTH) && id != KW_OLD(SPACING) &&
+            id != KW_OLD(OPENING))
             g_assert_cmpint(try_step(&self, id), ==, KW_REFUSED);
-    kw_policy *next = changing_to(self.change, KW_CHANGE_VERSION_1);
+    kw_policy *next = changing_to(self.change, KW_OLD(OPENING));
     self.change->record.step++;
     g_assert_cmpint(gateway_check_step(self.a, next, &self.change->step), ==, KW_REFUSED);
     self.change->record = self.change->base;
-    step(&self, KW_CHANGE_VERSION_1);
+    step(&self, KW_OLD(OPENING));
     ended(&self);
 }
 
@@ -368,7 +369,7 @@ static bool
 set_goal(void *user, int64_t current, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
 {
     (void)user, (void)current, (void)arena, (void)ret_error;
-    record->goal = KW_CHANGE_GOAL_CANCELLED;
+    record->goal = KW_OLD(ALONE);
     return true;
 }
 
@@ -412,12 +413,12 @@ test_commands(void)
     for (size_t i = 0; i < G_N_ELEMENTS(edits); i++) {
         setup self = served_by_two();
         size_t count;
-        WALK(&self, KW_CHANGE_VERSION_STORE);
+        WALK(&self, KW_OLD(UNSTAMPED));
         edit(self.b, edits[i], NULL);
-        g_assert_cmpint(try_step(&self, KW_CHANGE_VERSION_ENTER_HELD), ==, KW_UNAVAILABLE);
+        g_assert_cmpint(try_step(&self, KW_OLD(HELD)), ==, KW_UNAVAILABLE);
         gateway_assert_text(self.a, "a command for the change was run, or its holder has changed");
         self.change->record = *gateway_read_changes(self.a, &count);
-        step(&self, KW_CHANGE_VERSION_ENTER_HELD);
+        step(&self, KW_OLD(HELD));
         ended(&self);
     }
 }
@@ -428,10 +429,10 @@ test_progress(void)
 {
     setup self = served_by_two();
     size_t count;
-    WALK(&self, KW_CHANGE_VERSION_STORE);
+    WALK(&self, KW_OLD(UNSTAMPED));
     edit(self.a, set_compared, NULL);
     self.change->record.rows_copied = 5;
-    step(&self, KW_CHANGE_VERSION_ENTER_HELD);
+    step(&self, KW_OLD(HELD));
     g_assert_cmpuint(gateway_read_changes(self.a, &count)[0].rows_copied, ==, 5);
     ended(&self);
 }
@@ -440,15 +441,14 @@ static void
 test_takeover(void)
 {
     setup self = served_by_two();
-    WALK(&self, KW_CHANGE_VERSION_STORE);
+    WALK(&self, KW_OLD(UNSTAMPED));
     const char *b = kw_catalog_instance(self.b->catalog);
     edit(self.b, take_over, (void *)(uintptr_t)b);
-    g_assert_cmpint(try_step(&self, KW_CHANGE_VERSION_ENTER_HELD), ==, KW_UNAVAILABLE);
+    g_assert_cmpint(try_step(&self, KW_OLD(HELD)), ==, KW_UNAVAILABLE);
     self.change->record.holder = b; /* a knows the new holder, and is not it */
-    g_assert_cmpint(try_step(&self, KW_CHANGE_VERSION_ENTER_HELD), ==, KW_UNAVAILABLE);
+    g_assert_cmpint(try_step(&self, KW_OLD(HELD)), ==, KW_UNAVAILABLE);
     gateway_assert_text(self.a, "another gateway holds the change");
-    g_assert_cmpint(gateway_admit_step(self.b, changing_to(self.change, KW_CHANGE_VERSION_ENTER_HELD),
-                                       &self.change->step),
+    g_assert_cmpint(gateway_admit_step(self.b, changing_to(self.change, KW_OLD(HELD)), &self.change->step),
                     ==, KW_OK);
     ended(&self);
 }
@@ -458,8 +458,8 @@ static void
 test_two_steps_at_once(void)
 {
     setup self = served_by_two();
-    WALK(&self, KW_CHANGE_VERSION_STORE);
-    kw_policy *next = changing_to(self.change, KW_CHANGE_VERSION_ENTER_HELD);
+    WALK(&self, KW_OLD(UNSTAMPED));
+    kw_policy *next = changing_to(self.change, KW_OLD(HELD));
     g_assert_cmpint(gateway_check_step(self.a, next, &self.change->step), ==, KW_OK);
     edit(self.b, take_over, (void *)(uintptr_t)kw_catalog_instance(self.b->catalog));
     g_assert_cmpint(gateway_commit(self.a), ==, KW_BUSY);
@@ -473,18 +473,18 @@ test_start(void)
 {
     setup self = served_by_two();
     gateway *c = gateway_new(self.in, "c", true);
-    WALK(&self, KW_CHANGE_VERSION_STORE);
+    WALK(&self, KW_OLD(UNSTAMPED));
     g_autoptr(kw_policy) before = kw_policy_ref(changing_both(self.change));
-    step(&self, KW_CHANGE_VERSION_ENTER_HELD); /* b serves the version before */
+    step(&self, KW_OLD(HELD)); /* b serves the version before */
     g_assert_cmpint(gateway_check(c, self.change->old), ==, KW_REFUSED);
     g_assert_cmpint(gateway_check(c, before), ==, KW_UNAVAILABLE);
-    gateway_assert_text(c, "has another version than this policy was loaded with");
+    gateway_assert_text(c, "has another place than this policy was loaded with");
     serve(&self, c, changing_both(self.change));
     follow(&self);
-    g_assert_cmpint(try_step(&self, KW_CHANGE_VERSION_ENTER_RAISED), ==, KW_UNAVAILABLE);
-    gateway_assert_text(self.a, "the gateway c has not reported version enter-held");
+    g_assert_cmpint(try_step(&self, KW_OLD(RAISED)), ==, KW_UNAVAILABLE);
+    gateway_assert_text(self.a, "the gateway c has not reported the place held-old");
     report(c, self.change);
-    step(&self, KW_CHANGE_VERSION_ENTER_RAISED);
+    step(&self, KW_OLD(RAISED));
     gateway_stop(c);
     ended(&self);
 }
@@ -495,9 +495,9 @@ test_start_during_a_step(void)
 {
     setup self = served_by_two();
     gateway *c = gateway_new(self.in, "c", true);
-    WALK(&self, KW_CHANGE_VERSION_STORE);
+    WALK(&self, KW_OLD(UNSTAMPED));
     g_autoptr(kw_policy) before = kw_policy_ref(changing_both(self.change));
-    kw_policy *next = changing_to(self.change, KW_CHANGE_VERSION_ENTER_HELD);
+    kw_policy *next = changing_to(self.change, KW_OLD(HELD));
     g_assert_cmpint(gateway_check_step(self.a, next, &self.change->step), ==, KW_OK);
     serve(&self, c, before);
     g_assert_cmpint(gateway_commit(self.a), ==, KW_BUSY);
@@ -518,12 +518,12 @@ static void
 test_paused(void)
 {
     setup self = served_by_two();
-    WALK(&self, KW_CHANGE_VERSION_STORE);
+    WALK(&self, KW_OLD(UNSTAMPED));
     g_autoptr(kw_policy) before = kw_policy_ref(changing_both(self.change));
-    step(&self, KW_CHANGE_VERSION_ENTER_HELD); /* b does not follow */
+    step(&self, KW_OLD(HELD)); /* b does not follow */
     town_pass_ms(KW_LEASE_DEAD_MS + 1);
     g_assert_cmpuint(town_registrations(self.in), ==, 2);
-    step(&self, KW_CHANGE_VERSION_ENTER_RAISED);
+    step(&self, KW_OLD(RAISED));
     g_assert_cmpuint(town_registrations(self.in), ==, 1);
     g_assert_false(gateway_is_open(self.b));
     while (self.b->lost == 0)
@@ -532,7 +532,7 @@ test_paused(void)
     g_assert_false(gateway_is_open(self.b));
     follow(&self);
     g_assert_true(gateway_is_open(self.b));
-    step(&self, KW_CHANGE_VERSION_ENTER_STAMPED);
+    step(&self, KW_OLD(STAMPED));
     ended(&self);
 }
 
@@ -541,10 +541,10 @@ static void
 test_paused_and_back(void)
 {
     setup self = served_by_two();
-    WALK(&self, KW_CHANGE_VERSION_STORE);
-    step(&self, KW_CHANGE_VERSION_ENTER_HELD);
+    WALK(&self, KW_OLD(UNSTAMPED));
+    step(&self, KW_OLD(HELD));
     town_pass_ms(KW_LEASE_DEAD_MS + 1);
-    kw_policy *next = changing_to(self.change, KW_CHANGE_VERSION_ENTER_RAISED);
+    kw_policy *next = changing_to(self.change, KW_OLD(RAISED));
     g_assert_cmpint(gateway_check_step(self.a, next, &self.change->step), ==, KW_OK);
     kw_catalog_update_registration(self.b->catalog);
     while (!gateway_is_open(self.b))
@@ -563,7 +563,7 @@ test_other_record(void)
     setup self = served_by_two();
     const kw_change_step *one = &self.change->step;
     size_t count;
-    changing_to(self.change, KW_CHANGE_VERSION_STORE);
+    changing_to(self.change, KW_OLD(UNSTAMPED));
     kw_change_record records[2] = {self.change->record, self.change->record};
     records[1].table = "u";
     records[1].holder = "00ff";
@@ -575,14 +575,14 @@ test_other_record(void)
     kw_catalog_edit_change(self.b->catalog, "u", NULL, set_goal, NULL, KW_DEADLINE_NONE, on_edited, self.b);
     gateway_wait(self.b);
     kw_change_record base[2] = {records[0], records[1]}; /* without that command */
-    changing_to(self.change, KW_CHANGE_VERSION_ENTER_HELD);
+    changing_to(self.change, KW_OLD(HELD));
     records[0] = self.change->record;
     both = (kw_change_step){.records = records, .count = 2, .base = base, .base_count = 2};
     g_assert_cmpint(gateway_admit_step(self.a, self.change->both, &both), ==, KW_OK);
     const kw_change_record *read = gateway_read_changes(self.a, &count);
     g_assert_cmpuint(count, ==, 2);
-    g_assert_cmpint(kw_changes_find(read, 2, "t", "primary")->version, ==, KW_CHANGE_VERSION_ENTER_HELD);
-    g_assert_cmpint(kw_changes_find(read, 2, "u", "primary")->goal, ==, KW_CHANGE_GOAL_CANCELLED);
+    g_assert_cmpint(kw_changes_find(read, 2, "t", "primary")->place, ==, KW_OLD(HELD));
+    g_assert_cmpint(kw_changes_find(read, 2, "u", "primary")->goal, ==, KW_OLD(ALONE));
     ended(&self);
 }
 

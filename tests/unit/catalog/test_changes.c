@@ -32,20 +32,20 @@ serve_old(town *in, changing *change, bool shared)
 }
 
 static void
-assert_version(gateway *self, kw_change_version_id version)
+assert_place(gateway *self, kw_change_place place)
 {
     size_t count;
     const kw_change_record *records = gateway_read_changes(self, &count);
     g_assert_cmpuint(count, ==, 1);
     g_assert_true(records[0].under_way);
-    g_assert_cmpint(records[0].version, ==, version);
+    g_assert_cmpint(records[0].place, ==, place);
 }
 
 static void
-step(gateway *self, changing *change, kw_change_version_id version)
+step(gateway *self, changing *change, kw_change_place place)
 {
-    g_assert_cmpint(gateway_admit_step(self, changing_to(change, version), &change->step), ==, KW_OK);
-    assert_version(self, version);
+    g_assert_cmpint(gateway_admit_step(self, changing_to(change, place), &change->step), ==, KW_OK);
+    assert_place(self, place);
 }
 
 static void
@@ -54,16 +54,16 @@ test_forward(void)
     town *in = town_new();
     changing *change = changing_new();
     gateway *a = serve_old(in, change, false);
-    step(a, change, KW_CHANGE_VERSION_BOTH_OLD);
+    step(a, change, KW_OLD(BOTH));
     town_assert_facts(in, "\"store_table\":\"t2\",\"state\":\"filling\"}", true);
     put_rows(in, "t2");
     change->record.copied = change->record.compared = true;
     g_assert_cmpint(gateway_write_progress(a, &change->record, 1), ==, KW_OK);
-    step(a, change, KW_CHANGE_VERSION_BOTH_NEW);
+    step(a, change, KW_NEW(BOTH));
     town_assert_facts(in, "\"store_table\":\"t2\",\"state\":\"complete\"}", true);
-    step(a, change, KW_CHANGE_VERSION_BOTH_OLD);
+    step(a, change, KW_OLD(BOTH));
     town_assert_facts(in, "\"store_table\":\"t2\",\"state\":\"filling\"}", true);
-    step(a, change, KW_CHANGE_VERSION_BOTH_NEW);
+    step(a, change, KW_NEW(BOTH));
     g_assert_cmpint(gateway_admit_step(a, changing_end(change, true), &change->step), ==, KW_OK);
     town_assert_facts(in, "\"store_table\":\"t2\",\"state\":\"complete\",\"verified\":true}", true);
     town_assert_facts(in, "\"store_table\":\"t\",\"state\":\"retired\"", true);
@@ -82,17 +82,17 @@ test_cancel(void)
     town *in = town_new();
     changing *change = changing_new();
     gateway *a = serve_old(in, change, false);
-    step(a, change, KW_CHANGE_VERSION_BOTH_OLD);
+    step(a, change, KW_OLD(BOTH));
     put_rows(in, "t2");
     g_assert_cmpint(gateway_check_step(a, changing_end(change, true), &change->step), ==, KW_REFUSED);
-    gateway_assert_text(a, "are not those of the next version"); /* t2 lacks rows */
+    gateway_assert_text(a, "are not those of the next place"); /* t2 lacks rows */
     change->record = change->base;
     g_assert_cmpint(gateway_admit_step(a, changing_end(change, false), &change->step), ==, KW_OK);
     town_assert_facts(in, "\"store_table\":\"t\",\"state\":\"complete\",\"verified\":true}", true);
     town_assert_facts(in, "\"store_table\":\"t2\",\"state\":\"retired\"}", true);
     g_assert_cmpint(gateway_admit(a, change->old), ==, KW_OK);
     change->record.now = (kw_placed_rule){2, "t2"};
-    g_assert_cmpint(gateway_check_step(a, changing_to(change, KW_CHANGE_VERSION_BOTH_OLD), &change->step), ==,
+    g_assert_cmpint(gateway_check_step(a, changing_to(change, KW_OLD(BOTH)), &change->step), ==,
                     KW_UNAVAILABLE);
     change->base.now = change->base.old;
     change->step.base_count = 1;
@@ -106,7 +106,7 @@ test_cancel(void)
     g_assert_cmpuint(kw_memory_store_rows(in->store, "t"), ==, 1);
     town_assert_facts(in, "retired", false);
     g_assert_cmpint(gateway_admit_step(a, change->both, &change->step), ==, KW_OK);
-    assert_version(a, KW_CHANGE_VERSION_BOTH_OLD);
+    assert_place(a, KW_OLD(BOTH));
     gateway_stop(a);
     changing_free(change);
     town_free(in);
@@ -119,8 +119,8 @@ test_end_without_comparison(void)
     town *in = town_new();
     changing *change = changing_new();
     gateway *a = serve_old(in, change, false);
-    step(a, change, KW_CHANGE_VERSION_BOTH_OLD);
-    step(a, change, KW_CHANGE_VERSION_BOTH_NEW);
+    step(a, change, KW_OLD(BOTH));
+    step(a, change, KW_NEW(BOTH));
     g_assert_cmpint(gateway_admit_step(a, changing_end(change, true), &change->step), ==, KW_OK);
     town_assert_facts(in, "\"store_table\":\"t2\",\"state\":\"complete\"}", true);
     gateway_stop(a);
@@ -133,8 +133,7 @@ test_end_without_comparison(void)
 static void
 assert_begin(gateway *a, changing *change, kw_code code, const char *text)
 {
-    g_assert_cmpint(gateway_check_step(a, changing_to(change, KW_CHANGE_VERSION_BOTH_OLD), &change->step), ==,
-                    code);
+    g_assert_cmpint(gateway_check_step(a, changing_to(change, KW_OLD(BOTH)), &change->step), ==, code);
     gateway_assert_text(a, text);
     change->record = change->base;
 }
@@ -156,9 +155,9 @@ test_begin_refused(void)
     g_assert_cmpint(gateway_admit(a, change->old), ==, KW_OK);
     g_assert_cmpint(gateway_forget(a, change->old, "u", NULL, false), ==, KW_OK);
     /* A step must leave the placements of its version. */
-    changing_to(change, KW_CHANGE_VERSION_BOTH_OLD);
+    changing_to(change, KW_OLD(BOTH));
     g_assert_cmpint(gateway_check_step(a, change->new, &change->step), ==, KW_REFUSED);
-    gateway_assert_text(a, "are not those of the next version of the change; see keyway change status t");
+    gateway_assert_text(a, "are not those of the next place of the change; see keyway change status t");
     g_assert_cmpint(gateway_check_step(a, change->old, &change->step), ==, KW_REFUSED);
     g_assert_cmpint(gateway_check_step(a, changed, &change->step), ==, KW_REFUSED);
     g_assert_cmpint(gateway_check_step(a, change->both, &change->step), ==, KW_OK);
@@ -182,7 +181,7 @@ test_policy_without_the_change(void)
     g_autoptr(kw_policy) third = test_policy(BASE "    layout: 3\n    store_table: t3\n");
     g_autoptr(kw_policy) renamed = test_policy_named("u", BASE "    store_table: t\n");
     g_assert_cmpint(gateway_admit(a, change->old), ==, KW_OK);
-    step(a, change, KW_CHANGE_VERSION_BOTH_OLD);
+    step(a, change, KW_OLD(BOTH));
     kw_policy *without[] = {change->old, change->new, third};
     for (size_t i = 0; i < G_N_ELEMENTS(without); i++) {
         g_assert_cmpint(gateway_check(a, without[i]), ==, KW_REFUSED);
@@ -233,8 +232,7 @@ test_end_of_an_empty_table(void)
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     changing *change = changing_new();
-    kw_facts *recorded =
-        kw_facts_of_table(kw_policy_table(changing_to(change, KW_CHANGE_VERSION_BOTH_NEW), 0), arena);
+    kw_facts *recorded = kw_facts_of_table(kw_policy_table(changing_to(change, KW_NEW(BOTH)), 0), arena);
     kw_facts *wanted = kw_facts_of_table(kw_policy_table(changing_end(change, true), 0), arena);
     kw_evidence none = {.others = KW_ROWS_NONE};
     kw_facts_change merged;
@@ -250,7 +248,7 @@ test_end_of_an_empty_table(void)
 static void
 test_restart(void)
 {
-    static const kw_change_version_id versions[] = {KW_CHANGE_VERSION_BOTH_OLD, KW_CHANGE_VERSION_BOTH_NEW};
+    static const kw_change_place versions[] = {KW_OLD(BOTH), KW_NEW(BOTH)};
     town *in = town_new();
     changing *change = changing_new();
     gateway *a = serve_old(in, change, false);
@@ -258,12 +256,12 @@ test_restart(void)
         step(a, change, versions[i]);
         gateway_die(a);
         a = gateway_new(in, "a", false);
-        change->record.version = versions[1 - i];
+        change->record.place = versions[1 - i];
         g_assert_cmpint(gateway_check(a, changing_both(change)), ==, KW_UNAVAILABLE);
-        gateway_assert_text(a, "has another version than this policy was loaded with; try again");
-        change->record.version = versions[i];
+        gateway_assert_text(a, "has another place than this policy was loaded with; try again");
+        change->record.place = versions[i];
         g_assert_cmpint(gateway_admit(a, changing_both(change)), ==, KW_OK);
-        assert_version(a, versions[i]);
+        assert_place(a, versions[i]);
     }
     gateway_stop(a);
     changing_free(change);
@@ -280,8 +278,8 @@ test_faults(void)
             town *in = town_new();
             changing *change = changing_new();
             gateway *a = serve_old(in, change, false);
-            step(a, change, KW_CHANGE_VERSION_BOTH_OLD);
-            kw_policy *next = changing_to(change, KW_CHANGE_VERSION_BOTH_NEW);
+            step(a, change, KW_OLD(BOTH));
+            kw_policy *next = changing_to(change, KW_NEW(BOTH));
             uint64_t before = in->control->operations;
             in->control->fail_at = before + n;
             in->control->fail_applied = applied;
@@ -291,14 +289,14 @@ test_faults(void)
             gateway_die(a);
             a = gateway_new(in, "a", false);
             size_t count;
-            bool stepped = gateway_read_changes(a, &count)[0].version == KW_CHANGE_VERSION_BOTH_NEW;
+            bool stepped = gateway_read_changes(a, &count)[0].place == KW_NEW(BOTH);
             g_assert_true(stepped || code != KW_OK);
             g_assert_cmpint(gateway_check_step(a, next, &change->step), ==, stepped ? KW_UNAVAILABLE : KW_OK);
             if (stepped)
                 g_assert_cmpint(gateway_admit(a, next), ==, KW_OK);
             else
                 g_assert_cmpint(gateway_commit(a), ==, KW_OK);
-            assert_version(a, KW_CHANGE_VERSION_BOTH_NEW);
+            assert_place(a, KW_NEW(BOTH));
             gateway_stop(a);
             changing_free(change);
             town_free(in);
@@ -312,14 +310,14 @@ test_two_at_once(void)
     town *in = town_new();
     changing *change = changing_new();
     gateway *a = serve_old(in, change, false), *b = gateway_new(in, "b", false);
-    kw_policy *both = changing_to(change, KW_CHANGE_VERSION_BOTH_OLD);
+    kw_policy *both = changing_to(change, KW_OLD(BOTH));
     g_assert_cmpint(gateway_check_step(a, both, &change->step), ==, KW_OK);
     g_assert_cmpint(gateway_check_step(b, both, &change->step), ==, KW_OK);
     g_assert_cmpint(gateway_commit(b), ==, KW_OK);
     g_assert_cmpint(gateway_commit(a), ==, KW_BUSY);
     g_assert_cmpint(gateway_check_step(a, both, &change->step), ==, KW_UNAVAILABLE);
     gateway_assert_text(a, "has had another step since it was read");
-    assert_version(a, KW_CHANGE_VERSION_BOTH_OLD);
+    assert_place(a, KW_OLD(BOTH));
     gateway_stop(a);
     gateway_stop(b);
     changing_free(change);
@@ -335,7 +333,7 @@ test_digests(void)
     const char *digests[4] = {
         kw_facts_digest(kw_facts_of_table(kw_policy_table(change->old, 0), arena), arena),
         kw_facts_digest(kw_facts_of_table(kw_policy_table(change->new, 0), arena), arena)};
-    static const kw_change_version_id versions[] = {KW_CHANGE_VERSION_BOTH_OLD, KW_CHANGE_VERSION_BOTH_NEW};
+    static const kw_change_place versions[] = {KW_OLD(BOTH), KW_NEW(BOTH)};
     for (size_t i = 0; i < 2; i++) {
         kw_policy *both = changing_to(change, versions[i]);
         digests[2 + i] = kw_facts_digest(kw_facts_of_table(kw_policy_table(both, 0), arena), arena);
@@ -355,8 +353,7 @@ test_shared(void)
     changing *change = changing_new();
     gateway *a = serve_old(in, change, true), *b = gateway_new(in, "b", true);
     g_assert_cmpint(gateway_admit(b, change->old), ==, KW_OK);
-    g_assert_cmpint(gateway_check_step(a, changing_to(change, KW_CHANGE_VERSION_BOTH_OLD), &change->step), ==,
-                    KW_REFUSED);
+    g_assert_cmpint(gateway_check_step(a, changing_to(change, KW_OLD(BOTH)), &change->step), ==, KW_REFUSED);
     gateway_assert_text(a, "the gateway b serves it under another policy");
     gateway_stop(b);
     g_assert_cmpint(gateway_admit_step(a, change->both, &change->step), ==, KW_OK);
@@ -375,7 +372,7 @@ test_progress(void)
     gateway *a = serve_old(in, change, false);
     size_t count;
     g_assert_cmpint(gateway_write_progress(a, &change->record, 1), ==, KW_BUSY);
-    step(a, change, KW_CHANGE_VERSION_BOTH_OLD);
+    step(a, change, KW_OLD(BOTH));
     change->record.copied_to = kw_bytes_of("\0\xff\"row", 6);
     change->record.rows_copied = 7;
     change->record.paused = true;
@@ -389,7 +386,7 @@ test_progress(void)
     g_assert_true(g_utf8_validate(read[0].example, -1, NULL));
     g_assert_cmpint(gateway_admit(a, changing_both(change)), ==, KW_OK); /* keeps the records */
     g_assert_cmpuint(gateway_read_changes(a, &count)[0].rows_copied, ==, 7);
-    changing_to(change, KW_CHANGE_VERSION_BOTH_NEW);
+    changing_to(change, KW_NEW(BOTH));
     g_assert_cmpint(gateway_write_progress(a, &change->record, 1), ==, KW_BUSY);
     gateway_assert_text(a, "has had another step since");
     g_autofree char *large = g_strnfill(KW_CHANGES_BYTES_MAX, 'x');
@@ -409,13 +406,13 @@ test_progress_and_step(void)
     town *in = town_new();
     changing *change = changing_new();
     gateway *a = serve_old(in, change, false), *b = gateway_new(in, "b", false);
-    step(a, change, KW_CHANGE_VERSION_BOTH_OLD);
-    kw_policy *next = changing_to(change, KW_CHANGE_VERSION_BOTH_NEW);
+    step(a, change, KW_OLD(BOTH));
+    kw_policy *next = changing_to(change, KW_NEW(BOTH));
     g_assert_cmpint(gateway_check_step(a, next, &change->step), ==, KW_OK);
     change->base.rows_copied = 9;
     g_assert_cmpint(gateway_write_progress(b, &change->base, 1), ==, KW_OK);
     g_assert_cmpint(gateway_commit(a), ==, KW_BUSY);
-    assert_version(a, KW_CHANGE_VERSION_BOTH_OLD);
+    assert_place(a, KW_OLD(BOTH));
     g_assert_cmpint(gateway_check_step(a, next, &change->step), ==, KW_OK);
     a->done = b->done = false;
     kw_admission_commit(a->admission, KW_DEADLINE_NONE, gateway_ended, a);
@@ -426,7 +423,7 @@ test_progress_and_step(void)
     bool stepped = a->error.code == KW_OK;
     g_assert_true(stepped || a->error.code == KW_BUSY);
     g_assert_cmpint(b->error.code, ==, stepped ? KW_BUSY : KW_OK);
-    assert_version(a, stepped ? KW_CHANGE_VERSION_BOTH_NEW : KW_CHANGE_VERSION_BOTH_OLD);
+    assert_place(a, stepped ? KW_NEW(BOTH) : KW_OLD(BOTH));
     gateway_stop(a);
     gateway_stop(b);
     changing_free(change);
@@ -440,7 +437,7 @@ test_progress_twice(void)
     town *in = town_new();
     changing *change = changing_new();
     gateway *a = serve_old(in, change, false);
-    step(a, change, KW_CHANGE_VERSION_BOTH_OLD);
+    step(a, change, KW_OLD(BOTH));
     bool first = false;
     kw_catalog_write_progress(a->catalog, &change->record, 1, KW_DEADLINE_NONE, on_flag, &first);
     g_assert_cmpint(gateway_write_progress(a, &change->record, 1), ==, KW_OK);
@@ -462,7 +459,7 @@ test_progress_faults(void)
             changing *change = changing_new();
             gateway *a = serve_old(in, change, false);
             size_t count;
-            step(a, change, KW_CHANGE_VERSION_BOTH_OLD);
+            step(a, change, KW_OLD(BOTH));
             change->record.rows_copied = 3;
             uint64_t before = in->control->operations;
             in->control->fail_at = before + n;
@@ -487,9 +484,9 @@ static gateway *
 changed(town *in, changing *change)
 {
     gateway *a = serve_old(in, change, false);
-    step(a, change, KW_CHANGE_VERSION_BOTH_OLD);
+    step(a, change, KW_OLD(BOTH));
     put_rows(in, "t2");
-    step(a, change, KW_CHANGE_VERSION_BOTH_NEW);
+    step(a, change, KW_NEW(BOTH));
     g_assert_cmpint(gateway_admit_step(a, changing_end(change, true), &change->step), ==, KW_OK);
     return a;
 }
@@ -560,7 +557,7 @@ test_forget_during_a_change(void)
     kw_policy_unref(change->text);
     change->before = kw_policy_ref(change->new);
     change->text = kw_policy_ref(change->old);
-    kw_policy *back = changing_to(change, KW_CHANGE_VERSION_BOTH_OLD);
+    kw_policy *back = changing_to(change, KW_OLD(BOTH));
     change->base.now = (kw_placed_rule){2, "t2"};
     change->step.base_count = 1;
     g_assert_cmpint(gateway_check_step(a, back, &change->step), ==, KW_REFUSED);
@@ -579,7 +576,7 @@ test_preview(void)
     town *in = town_new();
     changing *change = changing_new();
     gateway *a = serve_old(in, change, false);
-    kw_policy *both = changing_to(change, KW_CHANGE_VERSION_BOTH_OLD);
+    kw_policy *both = changing_to(change, KW_OLD(BOTH));
     size_t count;
     for (int rows = 0; rows < 2; rows++) {
         a->done = false;

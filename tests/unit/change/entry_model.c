@@ -83,7 +83,7 @@ delete_until(world *in, uint8_t stamp)
 static uint8_t
 visible(const search *with, const world *in, uint8_t version)
 {
-    bool reads_gone = with->model->versions[version].stamp != KW_CHANGE_UNSTAMPED;
+    bool reads_gone = with->model->places[version].rules.order != KW_WRITE_ORDER_STORE;
     return reads_gone && in->cell.stamp <= in->gone ? 0 : in->cell.value;
 }
 
@@ -95,10 +95,10 @@ newest(const world *in)
 
 /* --- steps ------------------------------------------------------------------------------------ */
 
-static const kw_change_version *
+static const place_copy *
 version_of(const search *with, uint8_t version)
 {
-    return &with->model->versions[version];
+    return &with->model->places[version];
 }
 
 static void
@@ -159,7 +159,7 @@ raise_stamp(const search *with, const world *in, int index)
 static bool
 can_send_put(const search *with, const world *in, const call *of)
 {
-    bool raised = version_of(with, of->version)->stamp == KW_CHANGE_RAISED;
+    bool raised = version_of(with, of->version)->rules.order == KW_WRITE_ORDER_RAISED;
     return !raised || with->model->raised_early || in->now >= of->stamp + with->model->skew;
 }
 
@@ -167,15 +167,15 @@ static void
 expand_put(const search *with, const world *in, int index)
 {
     const call *of = &in->calls[index];
-    kw_change_stamp stamp = version_of(with, of->version)->stamp;
+    kw_write_order stamp = version_of(with, of->version)->rules.order;
     world next = *in;
-    if (of->state == CALL_BEGUN && stamp == KW_CHANGE_RAISED) {
+    if (of->state == CALL_BEGUN && stamp == KW_WRITE_ORDER_RAISED) {
         raise_stamp(with, in, index);
     } else if (of->state == CALL_APPLIED) {
-        if (stamp != KW_CHANGE_STAMPED || in->now >= of->stamp)
+        if (stamp != KW_WRITE_ORDER_STAMP || in->now >= of->stamp)
             answer(with, in, index);
     } else if (can_send_put(with, in, of)) {
-        store(&next, stamp == KW_CHANGE_UNSTAMPED ? server_clock(with, in) : of->stamp, of->value);
+        store(&next, stamp == KW_WRITE_ORDER_STORE ? server_clock(with, in) : of->stamp, of->value);
         applied(with, &next, index, "puts");
     }
 }
@@ -205,7 +205,7 @@ static void
 expand_unstamped_removal(const search *with, const world *in, int index)
 {
     const call *of = &in->calls[index];
-    bool raised = version_of(with, of->version)->stamp == KW_CHANGE_RAISED;
+    bool raised = version_of(with, of->version)->rules.order == KW_WRITE_ORDER_RAISED;
     int ahead = raised && !with->model->raised_early_removal ? with->model->skew : 0;
     world next = *in;
     if (of->state == CALL_BEGUN) {
@@ -232,9 +232,9 @@ static void
 expand_get(const search *with, const world *in, int index)
 {
     const call *of = &in->calls[index];
-    bool waits = version_of(with, of->version)->stamp != KW_CHANGE_UNSTAMPED;
-    waits =
-        waits && !(with->model->raised_no_wait && version_of(with, of->version)->stamp == KW_CHANGE_RAISED);
+    bool waits = version_of(with, of->version)->rules.order != KW_WRITE_ORDER_STORE;
+    waits = waits && !(with->model->raised_no_wait &&
+                       version_of(with, of->version)->rules.order == KW_WRITE_ORDER_RAISED);
     if (of->state == CALL_APPLIED) {
         if (!waits || in->now >= of->stamp)
             answer(with, in, index);
@@ -268,7 +268,7 @@ give_up(const search *with, const world *in, int index)
 {
     const call *of = &in->calls[index];
     bool unsent = of->state == CALL_APPLIED || of->kind == ENTRY_GET;
-    if (of->kind == ENTRY_REMOVE || version_of(with, of->version)->stamp == KW_CHANGE_RAISED)
+    if (of->kind == ENTRY_REMOVE || version_of(with, of->version)->rules.order == KW_WRITE_ORDER_RAISED)
         unsent = unsent || of->state != CALL_READY;
     if (in->unknown_left == 0 || unsent || of->state == CALL_LATE)
         return;
@@ -284,7 +284,7 @@ expand_call(const search *with, const world *in, int index)
     const call *of = &in->calls[index];
     if (of->kind == ENTRY_PUT)
         expand_put(with, in, index);
-    else if (of->kind == ENTRY_REMOVE && version_of(with, of->version)->stamp == KW_CHANGE_STAMPED)
+    else if (of->kind == ENTRY_REMOVE && version_of(with, of->version)->rules.order == KW_WRITE_ORDER_STAMP)
         expand_stamped_removal(with, in, index);
     else if (of->kind == ENTRY_REMOVE)
         expand_unstamped_removal(with, in, index);
@@ -323,7 +323,7 @@ begin_call(const search *with, const world *in, uint8_t kind, uint8_t version, i
     g_assert_cmpint(index, <, SLOTS);
     call *of = &next.calls[index];
     *of = (call){.kind = kind, .state = CALL_BEGUN, .version = version};
-    if (version_of(with, version)->stamp == KW_CHANGE_STAMPED && kind != ENTRY_GET)
+    if (version_of(with, version)->rules.order == KW_WRITE_ORDER_STAMP && kind != ENTRY_GET)
         of->stamp = (uint8_t)(in->now + error);
     if (kind == ENTRY_PUT || kind == ENTRY_ATOMIC)
         of->value = next.next_value++;
@@ -338,10 +338,10 @@ begin_call(const search *with, const world *in, uint8_t kind, uint8_t version, i
 static void
 begin_under(const search *with, const world *in, uint8_t version)
 {
-    bool stamped = version_of(with, version)->stamp == KW_CHANGE_STAMPED;
+    bool stamped = version_of(with, version)->rules.order == KW_WRITE_ORDER_STAMP;
     for (uint8_t kind = ENTRY_PUT; kind <= ENTRY_ATOMIC; kind++) {
         if (!(with->model->kinds >> kind & 1) ||
-            (kind == ENTRY_ATOMIC && version_of(with, version)->atomics != KW_CHANGE_ATOMICS_NATIVE))
+            (kind == ENTRY_ATOMIC && version_of(with, version)->rules.atomics != KW_ATOMICS_NATIVE))
             continue;
         int errors = stamped && kind != ENTRY_GET ? with->model->error : 0;
         for (int error = 0; error <= errors; error++)
@@ -378,7 +378,7 @@ static void
 sweep(const search *with, const world *in)
 {
     world next = *in;
-    bool leaves = version_of(with, in->at)->control;
+    bool leaves = version_of(with, in->at)->rules.order == KW_WRITE_ORDER_STAMP;
     uint8_t gone_at = (uint8_t)(in->gone + 1);
     drop_late_calls(&next); /* after the grace */
     if (in->gone && (leaves ? gone_at < in->set_at : gone_at >= in->swept_until)) {
@@ -393,8 +393,8 @@ sweep(const search *with, const world *in)
 static void
 advance(const search *with, const world *in)
 {
-    const kw_change_version *version = version_of(with, in->at);
-    kw_change_version_step to = with->model->back ? version->back : version->forward;
+    const place_copy *version = version_of(with, in->at);
+    kw_change_move to = with->model->back ? version->back : version->forward;
     if (in->moving || in->at == with->model->last)
         return;
     if (to.needs & KW_CHANGE_NEEDS_SKEW && in->now < in->reported_at + with->model->skew)
@@ -411,7 +411,7 @@ advance(const search *with, const world *in)
     next.set_at = in->now;
     if (to.needs & KW_CHANGE_NEEDS_GRACE)
         drop_late_calls(&next);
-    step(with, &next, with->model->versions[to.to].name, -1);
+    step(with, &next, kw_change_place_name(to.to), -1);
 }
 
 static void
@@ -459,9 +459,8 @@ expand(explorer *of, const void *state, void *user)
 entry_model
 entry_model_new(void)
 {
-    entry_model model = {.first = KW_CHANGE_VERSION_STORE, .last = KW_CHANGE_VERSION_ENTER_STAMPED};
-    for (unsigned i = 0; i < KW_CHANGE_VERSION_COUNT; i++)
-        model.versions[i] = *kw_change_version_of((kw_change_version_id)i);
+    entry_model model = {.first = KW_OLD(UNSTAMPED), .last = KW_OLD(STAMPED)};
+    ladder_copy(KW_LADDER_MOVE, model.places);
     return model;
 }
 

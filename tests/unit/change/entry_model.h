@@ -1,4 +1,4 @@
-/* A model of the way from `order: store` into a change and back out (server/change/version.h, the versions
+/* A model of the way from `order: store` into a change and back out (server/change/ladder.h, the versions
  * ENTER_... and LEAVE_...). There is one record with one field in one placement, and time: gateways know the
  * store's clock with an error, and the clock of the server with the row differs from it.
  *
@@ -7,8 +7,8 @@
  * linearizable. */
 #pragma once
 
-#include "change/version.h"
 #include "explore.h"
+#include "place_copy.h"
 
 typedef enum entry_kind {
     ENTRY_NOTHING,
@@ -22,9 +22,8 @@ typedef enum entry_kind {
 #define ENTRY_BIT(kind) (1u << ENTRY_##kind)
 
 typedef struct entry_model {
-    kw_change_version
-        versions[KW_CHANGE_VERSION_COUNT]; /* the server's; tests remove safeguards from this copy */
-    kw_change_version_id first, last;
+    place_copy places[KW_PLACES]; /* the server's; tests remove safeguards from this copy */
+    kw_change_place first, last;
     bool back;      /* from `first` the change goes back to `last` */
     unsigned kinds; /* bits */
     int calls;      /* in total */

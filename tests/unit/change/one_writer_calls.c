@@ -203,7 +203,8 @@ static bool
 accepts_cursor(const search *with, uint8_t version, int place)
 {
     kw_role role = role_in(with, version, place);
-    return role.scan || version_of(with, version)->both_complete || (with->model->stale_cursors && role.put);
+    return role.scan || version_of(with, version)->rules.both_complete ||
+           (with->model->stale_cursors && role.put);
 }
 
 static void
@@ -228,10 +229,10 @@ begin_scans(const search *with, const world *in, uint8_t version)
 static void
 begin_under(const search *with, const world *in, uint8_t version)
 {
-    const kw_change_version *as = version_of(with, version);
+    const place_copy *as = version_of(with, version);
     for (uint8_t kind = ONE_WRITER_PUT; kind < ONE_WRITER_KINDS; kind++) {
         call new_call = {.kind = kind, .version = version};
-        new_call.place = as->new_role.get ? NEW : OLD;
+        new_call.place = as->rules.new_role.get ? NEW : OLD;
         if (!(with->model->kinds >> kind & 1))
             continue;
         if (kind == ONE_WRITER_CURSOR) {
@@ -241,8 +242,8 @@ begin_under(const search *with, const world *in, uint8_t version)
         } else if (kind != ONE_WRITER_ATOMIC) {
             new_call.place = is_read(kind) ? new_call.place : 0;
             begin_call(with, in, new_call);
-        } else if (as->atomics == KW_CHANGE_ATOMICS_NATIVE) {
-            if (with->model->compares_new && version == KW_CHANGE_VERSION_BOTH_OLD)
+        } else if (as->rules.atomics == KW_ATOMICS_NATIVE) {
+            if (with->model->compares_new && version == KW_OLD(BOTH))
                 new_call.place = NEW;
             new_call.believed = in->rows[new_call.place].cells[A].value;
             begin_call(with, in, new_call);

@@ -30,8 +30,8 @@ static void
 forget(const search *with, const world *in)
 {
     world next = *in;
-    int retired = in->at == KW_CHANGE_VERSION_STORE ? NEW : OLD;
-    if (in->moving || (in->at != KW_CHANGE_VERSION_STORE && in->at != KW_CHANGE_VERSION_STORE_NEW))
+    int retired = in->at == KW_OLD(UNSTAMPED) ? NEW : OLD;
+    if (in->moving || (in->at != KW_OLD(UNSTAMPED) && in->at != KW_NEW(UNSTAMPED)))
         return;
     if (retired == NEW && with->model->reuses_rows)
         return;
@@ -55,47 +55,41 @@ is_idle(const world *in)
     return true;
 }
 
-static kw_change_version_step
+static kw_change_move
 next_step(const search *with, const world *in)
 {
-    const kw_change_version *version = version_of(with, in->at);
-    const kw_change_version_step none = {KW_CHANGE_VERSION_COUNT, 0};
-    kw_change_version_id first =
-        with->model->adds ? KW_CHANGE_VERSION_FILLING : KW_CHANGE_VERSION_ONE_WRITER_FIRST;
-    if (in->at == KW_CHANGE_VERSION_STORE)
-        return in->back ? none : (kw_change_version_step){first, KW_CHANGE_NEEDS_COMMAND};
-    if (in->at == KW_CHANGE_VERSION_FILLED && in->back && (is_idle(in) || with->model->drops_beside))
-        return (kw_change_version_step){KW_CHANGE_VERSION_STORE, KW_CHANGE_NEEDS_COMMAND};
+    const place_copy *version = version_of(with, in->at);
+    bool drops = in->at == KW_OLD(FILLED) && in->back, can = is_idle(in) || with->model->drops_beside;
+    if (drops)
+        return (kw_change_move){can ? KW_OLD(UNSTAMPED) : KW_PLACE_NONE, 0};
     return in->back ? version->back : version->forward;
 }
 
 static void
 advance(const search *with, const world *in)
 {
-    kw_change_version_step to = next_step(with, in);
-    if (in->moving || in->copying || in->comparing || to.to == KW_CHANGE_VERSION_COUNT ||
-        !is_met(in, to.needs))
+    kw_change_move to = next_step(with, in);
+    if (in->moving || in->copying || in->comparing || to.to == KW_PLACE_NONE || !is_met(in, to.needs))
         return;
     world next = *in;
     next.from = in->at;
     next.at = (uint8_t)to.to;
-    next.moving = in->at != KW_CHANGE_VERSION_FILLED || with->model->drops_beside;
-    if (in->at == KW_CHANGE_VERSION_STORE) {
+    next.moving = in->at != KW_OLD(FILLED) || with->model->drops_beside;
+    if (in->at == KW_OLD(UNSTAMPED)) {
         next.copied = next.compared = 0;
         if (!with->model->adds)
             next.cursors &= BIT(OLD); /* the new placement has another layout number each time */
         if (!with->model->reuses_rows)
             memset(&next.rows[NEW], 0, sizeof next.rows[NEW]);
     }
-    step(with, &next, version_of(with, next.at)->name, -1);
+    step(with, &next, kw_change_place_name(next.at), -1);
 }
 
 static void
 turn(const search *with, const world *in)
 {
     world next = *in;
-    if (in->turns_left == 0 || in->moving || in->at == KW_CHANGE_VERSION_STORE_NEW ||
-        in->at == KW_CHANGE_VERSION_BOTH_LAST)
+    if (in->turns_left == 0 || in->moving || in->at == KW_NEW(UNSTAMPED) || in->at == KW_NEW(CLOSING))
         return;
     next.turns_left--;
     next.back = !in->back;
@@ -133,7 +127,7 @@ write_copy(const search *with, const world *in, const row *copied)
 static bool
 is_filled_in(uint8_t version)
 {
-    return version == KW_CHANGE_VERSION_BOTH_OLD || version == KW_CHANGE_VERSION_FILLING;
+    return version == KW_OLD(BOTH);
 }
 
 static void
@@ -238,13 +232,14 @@ check_place(const search *with, const world *in, int place)
 static void
 check(const search *with, const world *in)
 {
-    const kw_change_version *version = version_of(with, in->at);
+    const place_copy *version = version_of(with, in->at);
     const row *rows = in->rows;
-    bool both = !in->moving && version->old_role.put && version->new_role.put && in->copied && in->compared;
+    bool both = !in->moving && version->rules.old_role.put && version->rules.new_role.put && in->copied &&
+                in->compared;
     if (in->wrong)
         explore_wrong(with->of, "an answer that no order of the operations has");
-    check_place(with, in, version->old_role.get ? OLD : NEW);
-    if (version->new_role.scan && !version->new_role.get)
+    check_place(with, in, version->rules.old_role.get ? OLD : NEW);
+    if (version->rules.new_role.scan && !version->rules.new_role.get)
         check_place(with, in, NEW);
     if (both && !with->model->writes_torn &&
         memcmp(rows[OLD].cells, rows[NEW].cells, sizeof rows->cells) != 0)
@@ -280,8 +275,15 @@ one_writer_model
 one_writer_model_new(void)
 {
     one_writer_model model = {.kinds = 0};
-    for (unsigned i = 0; i < KW_CHANGE_VERSION_COUNT; i++)
-        model.versions[i] = *kw_change_version_of((kw_change_version_id)i);
+    ladder_copy(KW_LADDER_MOVE_ONE_WRITER, model.places);
+    return model;
+}
+
+one_writer_model
+one_writer_model_adding(void)
+{
+    one_writer_model model = {.adds = true};
+    ladder_copy(KW_LADDER_ADD_ONE_WRITER, model.places);
     return model;
 }
 
@@ -303,7 +305,7 @@ one_writer_model_explore(const one_writer_model *model, uint64_t states_max)
     first->kills_left = (uint8_t)model->kills;
     first->purges_left = (uint8_t)model->purges;
     first->copies_left = (uint8_t)model->copies;
-    first->at = KW_CHANGE_VERSION_STORE;
+    first->at = KW_OLD(UNSTAMPED);
     for (int i = 0; i < MONITORS; i++) {
         monitor_init(&first->monitors[i], watched[i].fields, watched[i].view);
         first->monitors[i].linearizations[0] = (linearization)(watched[i].fields & BIT(A) ? INITIAL : 0) |

@@ -1,4 +1,4 @@
-/* A model of a change of a key rule in a store with one writer (server/change/version.h, the versions STORE,
+/* A model of a change of a key rule in a store with one writer (server/change/ladder.h, the versions STORE,
  * BOTH_OLD, BOTH_NEW, BOTH_LAST and STORE_NEW). There is one record with fields a and b, its row in the old
  * placement O and its row in the new one N.
  *
@@ -23,8 +23,8 @@
  */
 #pragma once
 
-#include "change/version.h"
 #include "explore.h"
+#include "place_copy.h"
 
 typedef enum one_writer_kind {
     ONE_WRITER_NOTHING,
@@ -43,17 +43,16 @@ typedef enum one_writer_kind {
 #define ONE_WRITER_BIT(kind) (1u << ONE_WRITER_##kind)
 
 typedef struct one_writer_model {
-    kw_change_version
-        versions[KW_CHANGE_VERSION_COUNT]; /* the server's; tests remove safeguards from this copy */
-    unsigned kinds;                        /* bits */
-    int calls;                             /* in total */
-    int callers;                           /* at the same time */
-    int ticks;                             /* milliseconds that pass */
-    int turns;                             /* how often the direction changes */
-    int kills;                             /* of the gateway */
-    int purges;                            /* how often a compaction drops the delete markers of a row */
-    int copies;                            /* how often the row is copied in addition to the first time */
-    bool adds;                             /* a path, instead of a change of a key rule */
+    place_copy places[KW_PLACES]; /* the server's; tests remove safeguards from this copy */
+    unsigned kinds;               /* bits */
+    int calls;                    /* in total */
+    int callers;                  /* at the same time */
+    int ticks;                    /* milliseconds that pass */
+    int turns;                    /* how often the direction changes */
+    int kills;                    /* of the gateway */
+    int purges;                   /* how often a compaction drops the delete markers of a row */
+    int copies;                   /* how often the row is copied in addition to the first time */
+    bool adds;                    /* a path, instead of a change of a key rule */
 
     /* safeguards to remove; others are columns of the versions */
     bool copies_early;    /* the copier runs beside calls of the version before */
@@ -70,6 +69,8 @@ typedef struct one_writer_model {
     bool drops_beside;    /* a path is dropped beside calls that use it */
 } one_writer_model;
 
-/* The server's versions, and nothing else set. */
+/* The server's ladder, and nothing else set. */
 one_writer_model one_writer_model_new(void);
+/* The same for a path that is added. */
+one_writer_model one_writer_model_adding(void);
 explored one_writer_model_explore(const one_writer_model *model, uint64_t states_max);

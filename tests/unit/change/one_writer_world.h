@@ -65,16 +65,17 @@ typedef struct search {
     explorer *of;
 } search;
 
-static inline const kw_change_version *
+static inline const place_copy *
 version_of(const search *with, uint8_t version)
 {
-    return &with->model->versions[version];
+    return &with->model->places[version];
 }
 
 static inline kw_role
 role_in(const search *with, uint8_t version, int place)
 {
-    return place == OLD ? version_of(with, version)->old_role : version_of(with, version)->new_role;
+    return place == OLD ? version_of(with, version)->rules.old_role
+                        : version_of(with, version)->rules.new_role;
 }
 
 static inline void

@@ -10,8 +10,8 @@ static const call none;
 static row_rules
 rules_of(const search *with, const call *of)
 {
-    bool expired = with->model->gone_expires && of->version == KW_CHANGE_VERSION_0;
-    return (row_rules){.control = version_of(with, of->version)->control,
+    bool expired = with->model->gone_expires && of->version == KW_OLD(ALONE);
+    return (row_rules){.control = version_of(with, of->version)->rules.order == KW_WRITE_ORDER_STAMP,
                        .no_gone = with->model->no_gone || expired,
                        .no_writer = is_write(of) ? with->model->no_writer : of->kind != CALL_ATOMIC,
                        .gone_too_low = with->model->gone_too_low};
@@ -34,7 +34,7 @@ is_acknowledged(const search *with, const call *of)
 static void
 acknowledge(const search *with, world *in, call *of)
 {
-    bool spaced = version_of(with, of->version)->waits_for_next_ms || is_removal(of);
+    bool spaced = version_of(with, of->version)->rules.waits_for_next_ms || is_removal(of);
     raise_floor(in, STAMP_OF(of->write) + spaced);
     if (of->kind != CALL_PUT_OWN) /* only one */
         world_use_stamp(in, STAMP_OF(of->write), false);
@@ -107,8 +107,8 @@ ends_after_sent(const search *with, const call *of)
 static unsigned
 order_of(const search *with, const call *of, int place)
 {
-    const kw_change_version *version = version_of(with, of->version);
-    const kw_role *role = place == OLD ? &version->old_role : &version->new_role;
+    const place_copy *version = version_of(with, of->version);
+    const kw_role *role = place == OLD ? &version->rules.old_role : &version->rules.new_role;
     return is_removal(of) ? role->remove : role->put;
 }
 
@@ -161,9 +161,9 @@ expand_write(const search *with, const world *in, int index)
 static int
 atomic_target(const search *with, const call *of)
 {
-    kw_change_atomics how = version_of(with, of->version)->atomics;
-    bool old_first = how == KW_CHANGE_ATOMICS_CAS_OLD || how == KW_CHANGE_ATOMICS_CAS_OLD_NEW;
-    bool two = how == KW_CHANGE_ATOMICS_CAS_OLD_NEW || how == KW_CHANGE_ATOMICS_CAS_NEW_OLD;
+    const place_copy *version = version_of(with, of->version);
+    bool old_first = version->rules.old_role.scan != version->decides_in_other;
+    bool two = version->rules.old_role.put && version->rules.new_role.put;
     if (of->stage >= 2)
         return two && of->stage == 2 ? (old_first ? NEW : OLD) : -1;
     return old_first ? OLD : NEW;
@@ -249,7 +249,7 @@ add_writer(const search *with, const call *of, const row *from, const row *to, r
 static void
 prepare(const search *with, const world *in, call *of, uint8_t read_places)
 {
-    const kw_change_version *version = version_of(with, of->version);
+    const place_copy *version = version_of(with, of->version);
     int authority = version_authority(version);
     bool both = read_places == (BIT(OLD) | BIT(NEW));
     row merged = both ? row_merge(&of->rows[authority], &of->rows[!authority])
@@ -285,10 +285,11 @@ prepare(const search *with, const world *in, call *of, uint8_t read_places)
 static uint8_t
 places_to_read(const search *with, const call *of)
 {
-    const kw_change_version *version = version_of(with, of->version);
+    const place_copy *version = version_of(with, of->version);
     switch (of->kind) {
     case CALL_GET:
-        return (uint8_t)((version->old_role.get ? BIT(OLD) : 0) | (version->new_role.get ? BIT(NEW) : 0));
+        return (uint8_t)((version->rules.old_role.get ? BIT(OLD) : 0) |
+                         (version->rules.new_role.get ? BIT(NEW) : 0));
     case CALL_COPY:
         return BIT(OLD);
     case CALL_SCAN:
@@ -387,9 +388,9 @@ has_sent(const call *of)
 static bool
 writes_one(const search *with, const call *of)
 {
-    const kw_change_version *version = version_of(with, of->version);
-    return is_removal(of) ? !version->old_role.remove || !version->new_role.remove
-                          : !version->old_role.put || !version->new_role.put;
+    const place_copy *version = version_of(with, of->version);
+    return is_removal(of) ? !version->rules.old_role.remove || !version->rules.new_role.remove
+                          : !version->rules.old_role.put || !version->rules.new_role.put;
 }
 
 static bool

@@ -104,9 +104,9 @@ world_free_slot(world *in)
 /* --- what is checked in every state ----------------------------------------------------------- */
 
 int
-version_authority(const kw_change_version *version)
+version_authority(const place_copy *version)
 {
-    return version->old_role.scan ? OLD : NEW;
+    return version->rules.old_role.scan ? OLD : NEW;
 }
 
 /* If a gone cell is missing and nothing is visible, the record can have been removed by any removal. */
@@ -161,16 +161,16 @@ scans_are_right(const search *with, const world *in, const row *placement)
 }
 
 static bool
-reads_are_right(const search *with, const world *in, const kw_change_version *version)
+reads_are_right(const search *with, const world *in, const place_copy *version)
 {
     int authority = version_authority(version);
     row merged = row_merge(&in->rows[authority], &in->rows[!authority]);
     const row *get = &merged;
-    if (!(version->old_role.get && version->new_role.get))
-        get = &in->rows[version->old_role.get ? OLD : NEW];
+    if (!(version->rules.old_role.get && version->rules.new_role.get))
+        get = &in->rows[version->rules.old_role.get ? OLD : NEW];
     return has_all(with, in, get, in->seen) && !shows_failed(in, get) &&
-           (!version->old_role.scan || scans_are_right(with, in, &in->rows[OLD])) &&
-           (!version->new_role.scan || scans_are_right(with, in, &in->rows[NEW]));
+           (!version->rules.old_role.scan || scans_are_right(with, in, &in->rows[OLD])) &&
+           (!version->rules.new_role.scan || scans_are_right(with, in, &in->rows[NEW]));
 }
 
 /* True if readers of both placements see the same. */
@@ -196,7 +196,7 @@ is_any(const world *in, const call *of)
 static void
 check(const search *with, const world *in)
 {
-    const kw_change_version *version = version_of(with, in->at);
+    const place_copy *version = version_of(with, in->at);
     bool quiet = !in->moving && in->at == with->model->last && !any_call(in, is_any);
     if (with->model->alone && quiet && !show_same(in))
         explore_wrong(with->of, "the placements show different cells");
@@ -205,7 +205,7 @@ check(const search *with, const world *in)
     if (!reads_are_right(with, in, version) ||
         (in->moving && !reads_are_right(with, in, version_of(with, in->from))))
         explore_wrong(with->of, "a read now returns a wrong value");
-    if (version->both_complete && !(is_complete(in, &in->rows[OLD]) && is_complete(in, &in->rows[NEW])))
+    if (version->rules.both_complete && !(is_complete(in, &in->rows[OLD]) && is_complete(in, &in->rows[NEW])))
         explore_wrong(with->of, "a placement lacks an acknowledged write");
 }
 
@@ -224,10 +224,10 @@ world_number(const search *with, const world *in, const call *of, uint8_t stamp)
 static uint8_t
 places_to_write(const search *with, const call *of)
 {
-    const kw_change_version *version = version_of(with, of->version);
+    const place_copy *version = version_of(with, of->version);
     uint8_t places = 0;
     for (int place = 0; place < PLACES; place++) {
-        const kw_role *role = place == OLD ? &version->old_role : &version->new_role;
+        const kw_role *role = place == OLD ? &version->rules.old_role : &version->rules.new_role;
         if (is_removal(of) ? role->remove : role->put)
             places |= BIT(place);
     }
@@ -282,23 +282,24 @@ begin_read(const search *with, const world *in, const call *sample, event what)
     world_step(with, &next, sample, what);
 }
 
-/* A page of a scan of each placement that scans read. */
+/* A page of a scan of each placement that scans read, or of which cursors are accepted. */
 static void
 begin_scan(const search *with, const world *in, const call *sample, event what)
 {
-    const kw_change_version *version = version_of(with, sample->version);
+    const place_copy *version = version_of(with, sample->version);
     for (int place = 0; place < PLACES; place++) {
         call scan = *sample;
         scan.place = (uint8_t)place;
-        if (place == OLD ? version->old_role.scan : version->new_role.scan)
+        if (version->rules.both_complete ||
+            (place == OLD ? version->rules.old_role.scan : version->rules.new_role.scan))
             begin_read(with, in, &scan, what);
     }
 }
 
 static bool
-runs_atomics(const kw_change_version *version)
+runs_atomics(const place_copy *version)
 {
-    return version->atomics != KW_CHANGE_ATOMICS_HELD && version->atomics != KW_CHANGE_ATOMICS_NATIVE;
+    return version->rules.atomics == KW_ATOMICS_CAS;
 }
 
 static void
@@ -340,10 +341,10 @@ begin_calls(const search *with, const world *in)
 
 #define WORK ((unsigned)(KW_CHANGE_NEEDS_COPY | KW_CHANGE_NEEDS_PASS))
 
-static kw_change_version_step
+static kw_change_move
 step_from(const search *with, const world *in)
 {
-    const kw_change_version *version = version_of(with, in->at);
+    const place_copy *version = version_of(with, in->at);
     return in->back ? version->back : version->forward;
 }
 
@@ -361,7 +362,7 @@ until_of(const search *with, const world *in, call_kind kind)
 {
     if (kind == CALL_SWEEP)
         return with->model->sweeps_young ? in->floor : in->set_at;
-    bool limited = kind == CALL_PASS && !kw_change_version_of(in->at)->waits_for_next_ms;
+    bool limited = kind == CALL_PASS && !kw_change_rules_at(KW_LADDER_MOVE, in->at).waits_for_next_ms;
     return limited && !with->model->passes_young ? in->set_at : 0;
 }
 
@@ -385,11 +386,11 @@ begin_work(const search *with, const world *in, call_kind kind, int place, bool 
 
 /* A copy counts, and both placements stay the same, for as long as puts go to both. */
 static void
-set_version(const search *with, const world *in, kw_change_version_step to)
+set_version(const search *with, const world *in, kw_change_move to)
 {
     world next = *in;
-    const kw_change_version *version = version_of(with, (uint8_t)to.to);
-    bool both = version->old_role.put && version->new_role.put;
+    const place_copy *version = version_of(with, (uint8_t)to.to);
+    bool both = version->rules.old_role.put && version->rules.new_role.put;
     if (!in->moving)
         next.from = in->at;
     next.at = (uint8_t)to.to;
@@ -402,7 +403,7 @@ set_version(const search *with, const world *in, kw_change_version_step to)
     next.set_at = in->floor;
     if (to.needs & KW_CHANGE_NEEDS_GRACE && !(to.needs & WORK))
         drop_late_calls(&next);
-    world_event(with, &next, version->name);
+    world_event(with, &next, kw_change_place_name(to.to));
 }
 
 /* Calls that have begun before end before the next pass. */
@@ -440,11 +441,11 @@ static void
 advance(const search *with, const world *in)
 {
     bool at_end = in->at == (in->back ? with->model->first : with->model->last);
-    kw_change_version_step to = step_from(with, in);
+    kw_change_move to = step_from(with, in);
     unsigned work = to.needs & WORK & ~(unsigned)in->done;
     if (with->model->no_copy)
         work &= ~(unsigned)KW_CHANGE_NEEDS_COPY;
-    if ((in->moving && !with->model->far_apart) || at_end || to.to == KW_CHANGE_VERSION_COUNT ||
+    if ((in->moving && !with->model->far_apart) || at_end || to.to == KW_PLACE_NONE ||
         any_call(in, is_active_work))
         return;
     if (work & KW_CHANGE_NEEDS_COPY) {
@@ -479,7 +480,7 @@ report(const search *with, const world *in)
 static void
 turn(const search *with, const world *in)
 {
-    bool stale = in->back && version_of(with, in->at)->new_role.remove == 0;
+    bool stale = in->back && version_of(with, in->at)->rules.new_role.remove == 0;
     if (in->turns_left == 0 || any_call(in, is_active_work) || (stale && !with->model->turns_late))
         return;
     world next = *in;
@@ -501,11 +502,11 @@ sweep(const search *with, const world *in)
     if (in->sweeps_left == 0)
         return;
     for (int place = 0; place < PLACES; place++) {
-        const kw_change_version *version = version_of(with, in->at);
+        const place_copy *version = version_of(with, in->at);
         world next = *in;
         next.sweeps_left--;
         next.graced = 0;
-        if (place == OLD ? version->old_role.put : version->new_role.put)
+        if (place == OLD ? version->rules.old_role.put : version->rules.new_role.put)
             begin_work(with, &next, CALL_SWEEP, place, true);
     }
 }
@@ -541,21 +542,16 @@ expand(explorer *of, const void *state, void *user)
 several_writers_model
 several_writers_model_adding(void)
 {
-    several_writers_model model = several_writers_model_new();
-    model.last = KW_CHANGE_VERSION_FILLED_STAMPED;
-    for (unsigned i = 0; i < KW_CHANGE_VERSION_COUNT; i++) {
-        model.versions[i].forward = kw_change_version_next_adding((kw_change_version_id)i, KW_CHANGE_FORWARD);
-        model.versions[i].back = kw_change_version_next_adding((kw_change_version_id)i, KW_CHANGE_BACK);
-    }
+    several_writers_model model = {.first = KW_OLD(ALONE), .last = KW_OLD(FILLED)};
+    ladder_copy(KW_LADDER_ADD, model.places);
     return model;
 }
 
 several_writers_model
 several_writers_model_new(void)
 {
-    several_writers_model model = {.first = KW_CHANGE_VERSION_0, .last = KW_CHANGE_VERSION_8};
-    for (unsigned i = 0; i < KW_CHANGE_VERSION_COUNT; i++)
-        model.versions[i] = *kw_change_version_of((kw_change_version_id)i);
+    several_writers_model model = {.first = KW_OLD(ALONE), .last = KW_NEW(ALONE)};
+    ladder_copy(KW_LADDER_MOVE, model.places);
     return model;
 }
 
@@ -564,19 +560,19 @@ explored
 several_writers_model_explore(const several_writers_model *model, uint64_t states_max)
 {
     g_autofree world *first = g_new0(world, 1);
-    kw_change_version_id start = model->drops ? model->last : model->first;
-    const kw_change_version *version = &model->versions[start];
+    kw_change_place start = model->drops ? model->last : model->first;
+    const place_copy *version = &model->places[start];
     row initial = {.cells = {RANK(1, 0), RANK(1, 0)}, .writer = RANK(1, 0), .writer_at = 1};
     if (model->unwritten)
         initial.writer = initial.writer_at = 0;
     first->rows[version_authority(version)] = initial;
     first->back = model->drops;
     first->done = model->drops ? KW_CHANGE_NEEDS_COPY : 0;
-    if (version->both_complete)
+    if (version->rules.both_complete)
         first->rows[OLD] = first->rows[NEW] = initial;
     first->at = (uint8_t)start;
     first->floor = model->kinds & CALL_BIT(PUT_OWN) ? OWN_STAMP + 1 : 2;
-    first->settled = version->both_complete ? first->floor : 0;
+    first->settled = version->rules.both_complete ? first->floor : 0;
     first->set_at = first->floor;
     first->calls_left = (uint8_t)model->calls;
     first->unknown_left = (uint8_t)model->unknown;

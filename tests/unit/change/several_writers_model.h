@@ -1,4 +1,4 @@
-/* A model of a change of a key rule (server/change/version.h, versions 0 to 8 and the way back), or of a path
+/* A model of a change of a key rule (server/change/ladder.h, versions 0 to 8 and the way back), or of a path
  * that is added or dropped (versions 0, FILLING_..., FILLED_STAMPED). There is one record with fields a and
  * b, in the old placement O and the new one N, from the moment that `first` is in effect.
  *
@@ -17,8 +17,8 @@
  */
 #pragma once
 
-#include "change/version.h"
 #include "explore.h"
+#include "place_copy.h"
 
 typedef enum call_kind {
     CALL_NOTHING,
@@ -39,18 +39,17 @@ typedef enum call_kind {
 #define CALL_BIT(kind) (1u << CALL_##kind)
 
 typedef struct several_writers_model {
-    kw_change_version
-        versions[KW_CHANGE_VERSION_COUNT]; /* the server's; tests remove safeguards from this copy */
-    kw_change_version_id first, last;      /* forward as far as `last`, back as far as `first` */
-    unsigned kinds;                        /* bits: CALL_PUT to CALL_ATOMIC */
-    int calls;                             /* in total */
-    int callers;                           /* at the same time */
-    int spread;                            /* of stamps */
-    int unknown;                           /* calls, copies and passes that are given up */
-    int purges;                            /* how often a compaction drops the delete markers of a row */
-    int turns;                             /* how often the direction changes */
-    int sweeps;                            /* of control cells, under version `last` */
-    int rounds;                            /* how often a version is set again for another pass */
+    place_copy places[KW_PLACES]; /* the server's; tests remove safeguards from this copy */
+    kw_change_place first, last;  /* forward as far as `last`, back as far as `first` */
+    unsigned kinds;               /* bits: CALL_PUT to CALL_ATOMIC */
+    int calls;                    /* in total */
+    int callers;                  /* at the same time */
+    int spread;                   /* of stamps */
+    int unknown;                  /* calls, copies and passes that are given up */
+    int purges;                   /* how often a compaction drops the delete markers of a row */
+    int turns;                    /* how often the direction changes */
+    int sweeps;                   /* of control cells, under version `last` */
+    int rounds;                   /* how often a version is set again for another pass */
     bool ties; /* writes in progress can have equal stamps; writes of one millisecond count as equal */
 
     bool resends;  /* a write that got no answer from a placement can be sent there again, instead of being

@@ -107,10 +107,10 @@ fields_of(const call *of)
     return of->kind == CALL_PUT_BOTH || of->kind == CALL_REMOVE ? BIT(A) | BIT(B) : BIT(A);
 }
 
-static inline const kw_change_version *
+static inline const place_copy *
 version_of(const search *with, uint8_t version)
 {
-    return &with->model->versions[version];
+    return &with->model->places[version];
 }
 
 /* Sorts the calls and visits the state; `of`: the call whose step it is, as it was before. */
@@ -125,7 +125,7 @@ uint8_t world_number(const search *with, const world *in, const call *of, uint8_
 call *world_free_slot(world *in);
 
 /* The placement whose cells count if stamps are equal: the one that scans read. */
-int version_authority(const kw_change_version *version);
+int version_authority(const place_copy *version);
 /* The write that a reader of these cells sees last in a field. */
 rank world_rank(const search *with, const world *in, const row *read, unsigned field, rank before);
 

@@ -45,10 +45,10 @@ is_wrong(const char *what, several_writers_model model)
 }
 
 static void
-drop_need(several_writers_model *from, kw_change_version_id before, unsigned need)
+drop_need(several_writers_model *from, kw_change_place before, unsigned need)
 {
-    g_assert_true(from->versions[before].forward.needs & need);
-    from->versions[before].forward.needs &= ~need;
+    g_assert_true(from->places[before].forward.needs & need);
+    from->places[before].forward.needs &= ~need;
 }
 
 /* --- all safeguards --------------------------------------------------------------------------- */
@@ -136,7 +136,7 @@ test_same(void)
     model.alone = true;
     is_right("both paths show the same", model);
     model.calls = 1;
-    drop_need(&model, KW_CHANGE_VERSION_FILLING_2, KW_CHANGE_NEEDS_GRACE);
+    drop_need(&model, KW_OLD(SPACED), KW_CHANGE_NEEDS_GRACE);
     is_wrong("no grace before the copy", model);
 }
 
@@ -146,9 +146,9 @@ static void
 test_versions(void)
 {
     several_writers_model copied = adding(SCAN, 1, 0), at_once = adding(PUT | SCAN, 2, 0);
-    drop_need(&copied, KW_CHANGE_VERSION_FILLING_2, KW_CHANGE_NEEDS_COPY);
+    drop_need(&copied, KW_OLD(SPACED), KW_CHANGE_NEEDS_COPY);
     is_wrong("the path is read before it is copied", copied);
-    at_once.versions[KW_CHANGE_VERSION_0].forward.to = KW_CHANGE_VERSION_FILLING_2;
+    at_once.places[KW_OLD(ALONE)].forward.to = KW_OLD(SPACED);
     is_wrong("from 0 to filling-2 at once", at_once);
 }
 
@@ -156,10 +156,11 @@ test_versions(void)
 static void
 test_spaced(void)
 {
-    for (kw_change_version_id id = KW_CHANGE_VERSION_FILLING_1; id <= KW_CHANGE_VERSION_FILLING_2; id++) {
+    for (kw_change_place id = KW_OLD(OPENING); id <= KW_OLD(SPACED);
+         id = id == KW_OLD(OPENING) ? KW_OLD(SPACED) : KW_PLACES) {
         several_writers_model model = adding(PUT | SCAN, 3, 0);
-        model.versions[id].waits_for_next_ms = false;
-        is_wrong(model.versions[id].name, model);
+        model.places[id].rules.waits_for_next_ms = false;
+        is_wrong(kw_change_place_name(id), model);
     }
     several_writers_model gap = adding(PUT | SCAN, 2, 0), again = adding(PUT | SCAN, 2, 0);
     gap.no_gap = true;
@@ -175,11 +176,11 @@ test_roles(void)
 {
     several_writers_model scan = adding(SCAN, 1, 0), put = adding(PUT | SCAN, 2, 0),
                           remove = adding(REMOVE | SCAN, 2, 0);
-    scan.versions[KW_CHANGE_VERSION_FILLING_2].new_role.scan = true;
+    scan.places[KW_OLD(SPACED)].rules.new_role.scan = true;
     is_wrong("scans read a path that is being filled", scan);
-    put.versions[KW_CHANGE_VERSION_FILLING_2].new_role.put = 0;
+    put.places[KW_OLD(SPACED)].rules.new_role.put = 0;
     is_wrong("puts do not write a path that is being filled", put);
-    remove.versions[KW_CHANGE_VERSION_FILLING_2].new_role.remove = 0;
+    remove.places[KW_OLD(SPACED)].rules.new_role.remove = 0;
     is_wrong("removals do not reach a path that is being filled", remove);
 }
 
@@ -189,8 +190,8 @@ static void
 test_removals(void)
 {
     several_writers_model early = adding(PUT | REMOVE | SCAN, 2, 0), none = adding(PUT | REMOVE | SCAN, 2, 1);
-    early.versions[KW_CHANGE_VERSION_FILLING_1].old_role.remove = 1;
-    early.versions[KW_CHANGE_VERSION_FILLING_1].new_role.remove = 0;
+    early.places[KW_OLD(OPENING)].rules.old_role.remove = 1;
+    early.places[KW_OLD(OPENING)].rules.new_role.remove = 0;
     is_right("removals reach the path no sooner than puts", early);
     early.copies_no_gone = early.gone_can_miss = true;
     is_wrong("removals reach the path no sooner than puts, and are not copied", early);
@@ -205,12 +206,12 @@ test_order_of_writes(void)
 {
     several_writers_model together = adding(PUT | REMOVE | SCAN, 2, 1),
                           turned = adding(PUT | REMOVE | SCAN, 2, 1);
-    kw_change_version *version = &together.versions[KW_CHANGE_VERSION_FILLING_2];
-    version->old_role.remove = 1;
+    place_copy *version = &together.places[KW_OLD(SPACED)];
+    version->rules.old_role.remove = 1;
     is_right("removals, too, write both paths at the same time", together);
-    version = &turned.versions[KW_CHANGE_VERSION_FILLING_2];
-    version->old_role.put = version->old_role.remove = 1;
-    version->new_role.put = version->new_role.remove = 2;
+    version = &turned.places[KW_OLD(SPACED)];
+    version->rules.old_role.put = version->rules.old_role.remove = 1;
+    version->rules.new_role.put = version->rules.new_role.remove = 2;
     is_right("writes reach the primary path first", turned);
 }
 
@@ -234,9 +235,9 @@ test_drop_without(void)
 {
     several_writers_model at_once = dropping(PUT | SCAN, 3, 0), apart = dropping(PUT | SCAN, 3, 0),
                           removals = dropping(PUT | SCAN, 3, 0);
-    at_once.versions[KW_CHANGE_VERSION_FILLED_STAMPED].back.to = KW_CHANGE_VERSION_0;
+    at_once.places[KW_OLD(FILLED)].back.to = KW_OLD(ALONE);
     is_wrong("scans of the path beside puts that do not write it", at_once);
-    removals.versions[KW_CHANGE_VERSION_FILLED_STAMPED].back.to = KW_CHANGE_VERSION_FILLING_1;
+    removals.places[KW_OLD(FILLED)].back.to = KW_OLD(OPENING);
     is_wrong("the same, removals still reach it", removals);
     apart.far_apart = true;
     is_wrong("a drop does not wait for reports", apart);

@@ -27,8 +27,8 @@ static entry_model
 leaving(unsigned kinds, int calls)
 {
     entry_model model = entering(kinds, calls);
-    model.first = KW_CHANGE_VERSION_LEAVE_STAMPED;
-    model.last = KW_CHANGE_VERSION_STORE_NEW;
+    model.first = KW_NEW(STAMPED);
+    model.last = KW_NEW(UNSTAMPED);
     return model;
 }
 
@@ -64,10 +64,10 @@ is_wrong(const char *what, entry_model model, int offset)
 }
 
 static void
-drop_need(entry_model *from, kw_change_version_id before, unsigned need)
+drop_need(entry_model *from, kw_change_place before, unsigned need)
 {
-    g_assert_true(from->versions[before].forward.needs & need);
-    from->versions[before].forward.needs &= ~need;
+    g_assert_true(from->places[before].forward.needs & need);
+    from->places[before].forward.needs &= ~need;
 }
 
 /* --- all safeguards --------------------------------------------------------------------------- */
@@ -88,7 +88,7 @@ test_leave(void)
     is_right("leaving", model);
     late.unknown = late.purges = 1;
     is_right("leaving, one call given up, one compaction", late);
-    swept.first = KW_CHANGE_VERSION_8;
+    swept.first = KW_NEW(ALONE);
     swept.purges = 1;
     is_right("leaving, most gone cells are swept before", swept);
 }
@@ -97,8 +97,8 @@ static void
 test_give_up(void)
 {
     entry_model model = entering(ALL, 2);
-    model.first = KW_CHANGE_VERSION_ENTER_STAMPED;
-    model.last = KW_CHANGE_VERSION_STORE;
+    model.first = KW_OLD(STAMPED);
+    model.last = KW_OLD(UNSTAMPED);
     model.back = true;
     model.unknown = model.purges = 1;
     is_right("giving up", model);
@@ -125,9 +125,9 @@ static void
 test_no_raised_version(void)
 {
     entry_model in = entering(PLAIN, 2), out = leaving(PLAIN, 3);
-    in.versions[KW_CHANGE_VERSION_ENTER_HELD].forward.to = KW_CHANGE_VERSION_ENTER_STAMPED;
+    in.places[KW_OLD(HELD)].forward.to = KW_OLD(STAMPED);
     is_wrong("from unstamped to stamped at once", in, 1);
-    out.versions[KW_CHANGE_VERSION_LEAVE_STAMPED].forward.to = KW_CHANGE_VERSION_LEAVE_HELD;
+    out.places[KW_NEW(STAMPED)].forward.to = KW_NEW(HELD);
     is_wrong("from stamped to unstamped at once", out, -1);
 }
 
@@ -135,9 +135,9 @@ static void
 test_skew(void)
 {
     entry_model in = entering(PLAIN, 2), out = leaving(PLAIN, 3);
-    drop_need(&in, KW_CHANGE_VERSION_ENTER_RAISED, KW_CHANGE_NEEDS_SKEW);
+    drop_need(&in, KW_OLD(RAISED), KW_CHANGE_NEEDS_SKEW);
     is_wrong("entering does not wait for the skew", in, 1);
-    drop_need(&out, KW_CHANGE_VERSION_LEAVE_RAISED, KW_CHANGE_NEEDS_SKEW);
+    drop_need(&out, KW_NEW(RAISED), KW_CHANGE_NEEDS_SKEW);
     is_wrong("leaving does not wait for the skew", out, -1);
 }
 
@@ -146,9 +146,9 @@ test_atomics(void)
 {
     entry_model late = entering(ALL, 2), held = entering(ALL, 2);
     late.unknown = 1;
-    drop_need(&late, KW_CHANGE_VERSION_ENTER_HELD, KW_CHANGE_NEEDS_GRACE);
+    drop_need(&late, KW_OLD(HELD), KW_CHANGE_NEEDS_GRACE);
     is_wrong("no grace after native atomic operations", late, 0);
-    held.versions[KW_CHANGE_VERSION_ENTER_HELD].atomics = KW_CHANGE_ATOMICS_NATIVE;
+    held.places[KW_OLD(HELD)].rules.atomics = KW_ATOMICS_NATIVE;
     is_wrong("atomic operations are not held", held, 0);
 }
 
@@ -157,7 +157,7 @@ test_sweep(void)
 {
     entry_model model = leaving(ENTRY_BIT(PUT) | ENTRY_BIT(REMOVE), 3);
     model.purges = 1;
-    drop_need(&model, KW_CHANGE_VERSION_LEAVE_RAISED, KW_CHANGE_NEEDS_SWEEP);
+    drop_need(&model, KW_NEW(RAISED), KW_CHANGE_NEEDS_SWEEP);
     is_wrong("control cells are not swept", model, 0);
 }
 

@@ -14,14 +14,20 @@
 #define SCAN (ONE_WRITER_BIT(SCAN) | ONE_WRITER_BIT(CURSOR))
 #define ATOMIC ONE_WRITER_BIT(ATOMIC)
 
+static void
+set_size(one_writer_model *model, unsigned kinds, int calls)
+{
+    model->kinds = kinds;
+    model->calls = calls;
+    model->callers = 2;
+    model->ticks = 1;
+}
+
 static one_writer_model
 model_of(unsigned kinds, int calls)
 {
     one_writer_model model = one_writer_model_new();
-    model.kinds = kinds;
-    model.calls = calls;
-    model.callers = 2;
-    model.ticks = 1;
+    set_size(&model, kinds, calls);
     return model;
 }
 
@@ -53,10 +59,10 @@ is_wrong(const char *what, one_writer_model model)
 }
 
 static void
-drop_need(one_writer_model *from, kw_change_version_id before, unsigned need)
+drop_need(one_writer_model *from, kw_change_place before, unsigned need)
 {
-    g_assert_true(from->versions[before].forward.needs & need);
-    from->versions[before].forward.needs &= ~need;
+    g_assert_true(from->places[before].forward.needs & need);
+    from->places[before].forward.needs &= ~need;
 }
 
 /* --- all safeguards --------------------------------------------------------------------------- */
@@ -196,7 +202,7 @@ static void
 test_switch_before_copied(void)
 {
     one_writer_model model = model_of(GET, 1);
-    drop_need(&model, KW_CHANGE_VERSION_BOTH_OLD, KW_CHANGE_NEEDS_COPY);
+    drop_need(&model, KW_OLD(BOTH), KW_CHANGE_NEEDS_COPY);
     is_wrong("the switch does not wait for the copy", model);
 }
 
@@ -216,12 +222,12 @@ static void
 test_stale_cursors(void)
 {
     one_writer_model complete = model_of(PUT | SCAN, 3), cancel = model_of(PUT | SCAN, 3);
-    drop_need(&complete, KW_CHANGE_VERSION_BOTH_NEW, KW_CHANGE_NEEDS_CURSOR_EXPIRY);
+    drop_need(&complete, KW_NEW(BOTH), KW_CHANGE_NEEDS_CURSOR_EXPIRY);
     is_right("both-last does not wait for cursors of O", complete);
     one_writer_model accepted = complete;
-    accepted.versions[KW_CHANGE_VERSION_BOTH_LAST].both_complete = true;
+    accepted.places[KW_NEW(CLOSING)].rules.both_complete = true;
     is_wrong("both-last accepts cursors of O", accepted);
-    complete.versions[KW_CHANGE_VERSION_BOTH_NEW].forward.to = KW_CHANGE_VERSION_STORE_NEW;
+    complete.places[KW_NEW(BOTH)].forward.to = KW_NEW(UNSTAMPED);
     is_wrong("no both-last", complete);
     cancel.turns = 1;
     cancel.stale_cursors = true;
@@ -245,11 +251,12 @@ test_reused_rows(void)
 static void
 test_atomics_in_one_row(void)
 {
-    for (kw_change_version_id id = KW_CHANGE_VERSION_BOTH_OLD; id <= KW_CHANGE_VERSION_BOTH_LAST; id++) {
+    static const kw_change_place both[] = {KW_OLD(BOTH), KW_NEW(BOTH), KW_NEW(CLOSING)};
+    for (size_t i = 0; i < G_N_ELEMENTS(both); i++) {
         one_writer_model model = model_of(GET | ATOMIC, 2);
-        model.one_row_in = UINT64_C(1) << id;
+        model.one_row_in = 1u << both[i];
         model.turns = 1;
-        is_wrong(model.versions[id].name, model);
+        is_wrong(kw_change_place_name(both[i]), model);
     }
 }
 
@@ -280,12 +287,12 @@ test_roles(void)
 {
     one_writer_model put = model_of(PUT | GET, 2), remove = model_of(REMOVE | GET, 2),
                      back = model_of(PUT | GET, 2);
-    put.versions[KW_CHANGE_VERSION_BOTH_OLD].new_role.put = 0;
+    put.places[KW_OLD(BOTH)].rules.new_role.put = 0;
     is_wrong("both-old puts only in O", put);
-    remove.versions[KW_CHANGE_VERSION_BOTH_OLD].new_role.remove = 0;
+    remove.places[KW_OLD(BOTH)].rules.new_role.remove = 0;
     is_wrong("both-old removes only from O", remove);
     back.turns = 1;
-    back.versions[KW_CHANGE_VERSION_BOTH_NEW].old_role.put = 0;
+    back.places[KW_NEW(BOTH)].rules.old_role.put = 0;
     is_wrong("both-new puts only in N", back);
 }
 
@@ -294,8 +301,8 @@ test_roles(void)
 static one_writer_model
 adding(unsigned kinds, int calls)
 {
-    one_writer_model model = model_of(kinds, calls);
-    model.adds = true;
+    one_writer_model model = one_writer_model_adding();
+    set_size(&model, kinds, calls);
     return model;
 }
 
@@ -335,16 +342,16 @@ test_add_without(void)
     model.no_comparison = true;
     is_wrong("an added path is not compared", model);
     model = adding(SCAN, 1);
-    drop_need(&model, KW_CHANGE_VERSION_FILLING, KW_CHANGE_NEEDS_COPY);
+    drop_need(&model, KW_OLD(BOTH), KW_CHANGE_NEEDS_COPY);
     is_wrong("an added path is read before it is copied", model);
     model = adding(SCAN, 1);
-    model.versions[KW_CHANGE_VERSION_FILLING].new_role.scan = true;
+    model.places[KW_OLD(BOTH)].rules.new_role.scan = true;
     is_wrong("scans read a path that is being filled", model);
     model = adding(PUT | SCAN, 2);
-    model.versions[KW_CHANGE_VERSION_FILLING].new_role.put = 0;
+    model.places[KW_OLD(BOTH)].rules.new_role.put = 0;
     is_wrong("puts do not write a path that is being filled", model);
     model = adding(REMOVE | SCAN, 2);
-    model.versions[KW_CHANGE_VERSION_FILLING].new_role.remove = 0;
+    model.places[KW_OLD(BOTH)].rules.new_role.remove = 0;
     is_wrong("removals do not reach a path that is being filled", model);
     model = adding(PUT, 2);
     model.copies_torn = true;
@@ -356,7 +363,7 @@ test_add_without(void)
     model.no_drain = true;
     is_wrong("no drain before an added path is copied", model);
     model = adding(ATOMIC | SCAN, 2);
-    model.one_row_in = UINT64_C(1) << KW_CHANGE_VERSION_FILLING;
+    model.one_row_in = UINT64_C(1) << KW_OLD(BOTH);
     is_wrong("atomic operations do not write a path that is being filled", model);
 }
 

@@ -30,37 +30,37 @@ static several_writers_model
 reversed(int calls)
 {
     several_writers_model model = plain(calls, 0);
-    model.last = KW_CHANGE_VERSION_6;
+    model.last = KW_NEW(BOTH);
     model.turns = 1;
     return model;
 }
 
 static void
-put_at_once(kw_change_version *of)
+put_at_once(place_copy *of)
 {
-    of->old_role.put = of->new_role.put = 1;
+    of->rules.old_role.put = of->rules.new_role.put = 1;
 }
 
 static void
-swap_puts(kw_change_version *of)
+swap_puts(place_copy *of)
 {
-    uint8_t old = of->old_role.put;
-    of->old_role.put = of->new_role.put;
-    of->new_role.put = old;
+    uint8_t old = of->rules.old_role.put;
+    of->rules.old_role.put = of->rules.new_role.put;
+    of->rules.new_role.put = old;
 }
 
 static void
-swap_removals(kw_change_version *of)
+swap_removals(place_copy *of)
 {
-    uint8_t old = of->old_role.remove;
-    of->old_role.remove = of->new_role.remove;
-    of->new_role.remove = old;
+    uint8_t old = of->rules.old_role.remove;
+    of->rules.old_role.remove = of->rules.new_role.remove;
+    of->rules.new_role.remove = old;
 }
 
 static void
-drop_need(several_writers_model *from, kw_change_version_id before, unsigned need)
+drop_need(several_writers_model *from, kw_change_place before, unsigned need)
 {
-    kw_change_version *version = &from->versions[before];
+    place_copy *version = &from->places[before];
     g_assert_true((version->forward.needs | version->back.needs) & need);
     version->forward.needs &= ~need;
     version->back.needs &= ~need;
@@ -72,9 +72,9 @@ static void
 test_get_of_both(void)
 {
     several_writers_model old = plain(3, 0), new = plain(3, 0), write_back = plain(3, 0);
-    old.versions[KW_CHANGE_VERSION_4].new_role.get = false;
+    old.places[KW_OLD(GET_BOTH)].rules.new_role.get = false;
     model_is_wrong("4 reads only O", &old);
-    new.versions[KW_CHANGE_VERSION_4].old_role.get = false;
+    new.places[KW_OLD(GET_BOTH)].rules.old_role.get = false;
     model_is_wrong("4 reads only N", &new);
     write_back.no_write_back = true;
     model_is_wrong("no write-back", &write_back);
@@ -84,9 +84,9 @@ static void
 test_scan_too_early(void)
 {
     several_writers_model model = model_of(CALL_BIT(PUT), 2);
-    model.versions[KW_CHANGE_VERSION_3].old_role.scan = false;
-    model.versions[KW_CHANGE_VERSION_3].new_role.scan = true;
-    model_is_wrong("3 scans N", &model);
+    model.places[KW_OLD(SPACED)].rules.old_role.scan = false;
+    model.places[KW_OLD(SPACED)].rules.new_role.scan = true;
+    model_is_wrong("spaced-old scans N", &model);
 }
 
 /* The placement that scans read is written last, so that what a reader has seen in it is in the other one. */
@@ -95,14 +95,14 @@ test_order_of_writes(void)
 {
     several_writers_model swapped = plain(2, 0), removals = plain(2, 0), late = plain(2, 1),
                           back = reversed(2);
-    swap_puts(&swapped.versions[KW_CHANGE_VERSION_4]);
+    swap_puts(&swapped.places[KW_OLD(GET_BOTH)]);
     model_is_wrong("puts write O first", &swapped);
-    swap_removals(&removals.versions[KW_CHANGE_VERSION_4]);
+    swap_removals(&removals.places[KW_OLD(GET_BOTH)]);
     model_is_wrong("removals write O first", &removals);
     late.kinds |= CALL_BIT(SCAN);
-    put_at_once(&late.versions[KW_CHANGE_VERSION_3]);
+    put_at_once(&late.places[KW_OLD(LAST_PASS)]);
     model_is_wrong("a put that was given up beside the last pass is in O only", &late);
-    swap_puts(&back.versions[KW_CHANGE_VERSION_4_BACK]);
+    swap_puts(&back.places[KW_NEW(GET_BOTH)]);
     model_is_wrong("on the way back, gets of both beside puts in the order of the way forward", &back);
 }
 
@@ -110,14 +110,30 @@ static void
 test_puts_at_once(void)
 {
     several_writers_model forward = plain(2, 0), back = reversed(2), again = reversed(2);
-    put_at_once(&forward.versions[KW_CHANGE_VERSION_4]);
+    put_at_once(&forward.places[KW_OLD(GET_BOTH)]);
     model_is_wrong("puts write both at once in 4", &forward);
-    put_at_once(&back.versions[KW_CHANGE_VERSION_4_BACK]);
+    put_at_once(&back.places[KW_NEW(GET_BOTH)]);
     model_is_wrong("puts write both at once in 4-back", &back);
     again.unknown = 1;
     again.turns = 2;
-    put_at_once(&again.versions[KW_CHANGE_VERSION_5]);
+    put_at_once(&again.places[KW_NEW(LAST_PASS)]);
     model_is_wrong("a put that was given up in 5 is in N only", &again);
+}
+
+/* An operator can let cursors expire at once. Then gateways still accept them in both-new. So each write must
+ * reach O until all gateways reject them: this is why closing is not opening with the sides exchanged. */
+static void
+test_cursors(void)
+{
+    several_writers_model none = model_of(CALL_BIT(PUT) | CALL_BIT(SCAN), 2), mirrored = none,
+                          accepted = none;
+    none.places[KW_NEW(BOTH)].forward = none.places[KW_NEW(CLOSING)].forward;
+    model_is_wrong("from both-new to alone-new at once", &none);
+    mirrored.places[KW_NEW(CLOSING)].rules.old_role = (kw_role){0, 1, false, false};
+    mirrored.places[KW_NEW(CLOSING)].rules.new_role = (kw_role){1, 2, true, true};
+    model_is_wrong("closing-new does the same as opening-old", &mirrored);
+    accepted.places[KW_NEW(CLOSING)].rules.both_complete = true;
+    model_is_wrong("closing-new accepts cursors of O", &accepted);
 }
 
 /* --- copy and pass ---------------------------------------------------------------------------- */
@@ -125,14 +141,14 @@ test_puts_at_once(void)
 static void
 test_pass(void)
 {
-    several_writers_model none = plain(2, 0), late = plain(2, 1), back = reversed(2);
-    drop_need(&none, KW_CHANGE_VERSION_3, KW_CHANGE_NEEDS_PASS);
+    several_writers_model none = plain(2, 1), late = plain(2, 1), back = reversed(2);
+    drop_need(&none, KW_OLD(LAST_PASS), KW_CHANGE_NEEDS_PASS);
     model_is_wrong("no pass", &none);
-    drop_need(&late, KW_CHANGE_VERSION_3, KW_CHANGE_NEEDS_GRACE);
+    drop_need(&late, KW_OLD(LAST_PASS), KW_CHANGE_NEEDS_GRACE);
     model_is_wrong("no grace before the pass", &late);
     back.kinds = ATOMIC;
     back.unknown = 1;
-    drop_need(&back, KW_CHANGE_VERSION_5, KW_CHANGE_NEEDS_PASS);
+    drop_need(&back, KW_NEW(LAST_PASS), KW_CHANGE_NEEDS_PASS);
     model_is_wrong("no pass on the way back", &back);
     several_writers_model one = plain(2, 1);
     one.kinds = ATOMIC | CALL_BIT(GET);
@@ -148,10 +164,10 @@ test_early_passes(void)
     several_writers_model late = plain(2, 1), begin = plain(2, 0), back = reversed(2), none = plain(2, 0);
     begin.settles_at_begin = true;
     model_is_wrong("the next pass leaves out writes in progress when the one before began", &begin);
-    drop_need(&late, KW_CHANGE_VERSION_2_SPACED, KW_CHANGE_NEEDS_GRACE);
+    drop_need(&late, KW_OLD(SPACED), KW_CHANGE_NEEDS_GRACE);
     model_is_wrong("no grace before the first pass", &late);
-    back.versions[KW_CHANGE_VERSION_6_SPACED].back = back.versions[KW_CHANGE_VERSION_6_PASS].back;
-    model_is_wrong("on the way back, a pass directly after 6", &back);
+    back.places[KW_NEW(SPACING)].back = back.places[KW_NEW(SPACED)].back;
+    model_is_wrong("on the way back, a pass beside writes of both-new", &back);
     none.no_whole_pass = none.no_copy = true;
     model_is_wrong("no pass visits all records, and no copy", &none);
 }
@@ -162,18 +178,18 @@ test_early_passes_of_young_cells(void)
 {
     several_writers_model old = plain(2, 0), back = reversed(2);
     old.passes_young = back.passes_young = true;
-    old.last = KW_CHANGE_VERSION_2_SPACED;
-    back.first = KW_CHANGE_VERSION_5;
+    old.last = KW_OLD(SPACING);
+    back.first = KW_NEW(LAST_PASS);
     model_is_wrong("a pass under 2 also copies young cells", &old);
     model_is_wrong("a pass under 6 also copies young cells", &back);
     several_writers_model late = plain(3, 1), late_back = reversed(3);
-    drop_need(&late, KW_CHANGE_VERSION_2, KW_CHANGE_NEEDS_GRACE);
+    drop_need(&late, KW_OLD(BOTH), KW_CHANGE_NEEDS_GRACE);
     late.no_copy = true;
     model_is_wrong("no grace before the pass under 2", &late);
     late_back.unknown = 1;
-    late_back.first = KW_CHANGE_VERSION_2;
+    late_back.first = KW_OLD(BOTH);
     late_back.no_copy = true;
-    drop_need(&late_back, KW_CHANGE_VERSION_6, KW_CHANGE_NEEDS_GRACE);
+    drop_need(&late_back, KW_NEW(BOTH), KW_CHANGE_NEEDS_GRACE);
     model_is_wrong("no grace before the pass under 6", &late_back);
 }
 
@@ -183,7 +199,7 @@ test_own_timestamps(void)
 {
     several_writers_model model = model_of(CALL_BIT(PUT_OWN) | CALL_BIT(GET), 2);
     model.unknown = model.turns = 1;
-    model.last = KW_CHANGE_VERSION_6;
+    model.last = KW_NEW(BOTH);
     model_is_right("a put with an old timestamp leaves a trace", &model);
     model.no_trace = true;
     model_is_wrong("a put with an old timestamp leaves no trace", &model);
@@ -198,19 +214,20 @@ test_copy(void)
 {
     several_writers_model without_pass = plain(2, 1);
     without_pass.distinct = true;
-    without_pass.versions[KW_CHANGE_VERSION_2].old_role.put = 2;
-    without_pass.versions[KW_CHANGE_VERSION_2_SPACED].old_role.put = 2;
-    drop_need(&without_pass, KW_CHANGE_VERSION_2, KW_CHANGE_NEEDS_PASS);
-    drop_need(&without_pass, KW_CHANGE_VERSION_2_SPACED, KW_CHANGE_NEEDS_PASS);
-    drop_need(&without_pass, KW_CHANGE_VERSION_2_SPACED, KW_CHANGE_NEEDS_GRACE);
-    drop_need(&without_pass, KW_CHANGE_VERSION_3, KW_CHANGE_NEEDS_PASS);
+    without_pass.places[KW_OLD(BOTH)].rules.old_role.put = 2;
+    without_pass.places[KW_OLD(SPACING)].rules.old_role.put = 2;
+    without_pass.places[KW_OLD(SPACED)].rules.old_role.put = 2;
+    drop_need(&without_pass, KW_OLD(BOTH), KW_CHANGE_NEEDS_PASS);
+    drop_need(&without_pass, KW_OLD(SPACED), KW_CHANGE_NEEDS_PASS);
+    drop_need(&without_pass, KW_OLD(SPACED), KW_CHANGE_NEEDS_GRACE);
+    drop_need(&without_pass, KW_OLD(LAST_PASS), KW_CHANGE_NEEDS_PASS);
     model_is_right("no pass, plain writes, distinct stamps", &without_pass);
 
     several_writers_model late = without_pass, removals = without_pass;
-    drop_need(&late, KW_CHANGE_VERSION_2, KW_CHANGE_NEEDS_GRACE);
+    drop_need(&late, KW_OLD(BOTH), KW_CHANGE_NEEDS_GRACE);
     model_is_wrong("no grace before the copy", &late);
-    removals.versions[KW_CHANGE_VERSION_1].old_role.remove = 1;
-    removals.versions[KW_CHANGE_VERSION_1].new_role.remove = 0;
+    removals.places[KW_OLD(OPENING)].rules.old_role.remove = 1;
+    removals.places[KW_OLD(OPENING)].rules.new_role.remove = 0;
     model_is_right("removals reach N no sooner than puts", &removals);
     removals.copies_no_gone = true;
     model_is_wrong("removals reach N no sooner than puts, and are not copied", &removals);
@@ -221,19 +238,19 @@ test_copy(void)
 static void
 test_spaced(void)
 {
-    static const kw_change_version_id forward[] = {KW_CHANGE_VERSION_2_SPACED, KW_CHANGE_VERSION_3,
-                                                   KW_CHANGE_VERSION_4, KW_CHANGE_VERSION_5};
-    static const kw_change_version_id back[] = {KW_CHANGE_VERSION_6_SPACED, KW_CHANGE_VERSION_6_PASS,
-                                                KW_CHANGE_VERSION_5, KW_CHANGE_VERSION_4_BACK};
+    static const kw_change_place forward[] = {KW_OLD(SPACED), KW_OLD(LAST_PASS), KW_OLD(GET_BOTH),
+                                              KW_NEW(LAST_PASS)};
+    static const kw_change_place back[] = {KW_NEW(SPACING), KW_NEW(SPACED), KW_NEW(LAST_PASS),
+                                           KW_NEW(GET_BOTH)};
     for (size_t i = 0; i < G_N_ELEMENTS(forward); i++) {
         several_writers_model model = plain(3, 0);
-        model.versions[forward[i]].waits_for_next_ms = false;
-        model_is_wrong(model.versions[forward[i]].name, &model);
+        model.places[forward[i]].rules.waits_for_next_ms = false;
+        model_is_wrong(kw_change_place_name(forward[i]), &model);
     }
     for (size_t i = 0; i < G_N_ELEMENTS(back); i++) {
-        several_writers_model model = reversed(back[i] == KW_CHANGE_VERSION_4_BACK ? 3 : 2);
-        model.versions[back[i]].waits_for_next_ms = false;
-        model_is_wrong(model.versions[back[i]].name, &model);
+        several_writers_model model = reversed(back[i] == KW_NEW(GET_BOTH) ? 3 : 2);
+        model.places[back[i]].rules.waits_for_next_ms = false;
+        model_is_wrong(kw_change_place_name(back[i]), &model);
     }
 }
 
@@ -241,9 +258,9 @@ static void
 test_spaced_versions(void)
 {
     several_writers_model forward = plain(3, 0), back = reversed(2), gap = plain(2, 0);
-    forward.versions[KW_CHANGE_VERSION_2].forward.to = KW_CHANGE_VERSION_3;
+    forward.places[KW_OLD(BOTH)].forward.to = KW_OLD(LAST_PASS);
     model_is_wrong("from 2 to 3 at once", &forward);
-    back.versions[KW_CHANGE_VERSION_6].back.to = KW_CHANGE_VERSION_5;
+    back.places[KW_NEW(BOTH)].back.to = KW_NEW(LAST_PASS);
     model_is_wrong("from 6 to 5 at once", &back);
     gap.no_gap = true;
     model_is_wrong("two versions in one millisecond", &gap);
@@ -262,11 +279,11 @@ test_gone_cells(void)
     model_is_wrong("no gone cells", &none);
     model_is_wrong("gone cells with the stamp of the removal", &low);
     model_is_wrong("compactions drop gone cells", &dropped);
-    sweep.first = KW_CHANGE_VERSION_6;
+    sweep.first = KW_NEW(BOTH);
     sweep.sweeps = sweep.purges = 1;
     sweep.sweeps_no_marker = true;
     model_is_wrong("a sweep does not delete what gone cells hide", &sweep);
-    young.first = KW_CHANGE_VERSION_7;
+    young.first = KW_NEW(CLOSING);
     young.sweeps = young.purges = 1;
     young.sweeps_young = true;
     model_is_wrong("a sweep removes gone cells that calls with lower stamps can follow", &young);
@@ -314,9 +331,9 @@ test_atomics(void)
     model_is_wrong("removals without kw:w", &writer);
     low.low_atomics = true;
     model_is_wrong("stamps not above what was read", &low);
-    forward.versions[KW_CHANGE_VERSION_2].atomics = KW_CHANGE_ATOMICS_CAS_NEW_OLD;
+    forward.places[KW_OLD(BOTH)].decides_in_other = true;
     model_is_wrong("2 decides in N", &forward);
-    late.versions[KW_CHANGE_VERSION_6].atomics = KW_CHANGE_ATOMICS_CAS_OLD_NEW;
+    late.places[KW_NEW(BOTH)].decides_in_other = true;
     late.unknown = 1;
     model_is_wrong("6 decides in O", &late);
 }
@@ -331,11 +348,11 @@ test_passes(void)
     several_writers_model removals = model_of(CALL_BIT(REMOVE) | CALL_BIT(ATOMIC), 3), back,
                           puts = model_of(ATOMIC, 3);
     removals.unwritten = removals.passes_no_writer = true;
-    removals.first = puts.first = KW_CHANGE_VERSION_2;
-    removals.last = puts.last = KW_CHANGE_VERSION_3;
+    removals.first = puts.first = KW_OLD(BOTH);
+    removals.last = puts.last = KW_OLD(LAST_PASS);
     back = removals;
-    back.first = KW_CHANGE_VERSION_5;
-    back.last = KW_CHANGE_VERSION_6;
+    back.first = KW_NEW(LAST_PASS);
+    back.last = KW_NEW(BOTH);
     back.turns = 1;
     model_is_wrong("a pass copies a removal without kw:w", &removals);
     model_is_wrong("the same on the way back", &back);
@@ -350,13 +367,13 @@ test_passes(void)
 static void
 test_holds(void)
 {
-    static const kw_change_version_id held[] = {KW_CHANGE_VERSION_3, KW_CHANGE_VERSION_4,
-                                                KW_CHANGE_VERSION_5};
+    static const kw_change_place held[] = {KW_OLD(LAST_PASS), KW_OLD(GET_BOTH), KW_NEW(LAST_PASS)};
     for (size_t i = 0; i < G_N_ELEMENTS(held); i++) {
         several_writers_model model = model_of(ATOMIC, 2);
         model.unknown = 1;
-        model.versions[held[i]].atomics = KW_CHANGE_ATOMICS_CAS_OLD_NEW;
-        model_is_wrong(model.versions[held[i]].name, &model);
+        model.places[held[i]].rules.atomics = KW_ATOMICS_CAS;
+        model.places[held[i]].decides_in_other = held[i] == KW_NEW(LAST_PASS);
+        model_is_wrong(kw_change_place_name(held[i]), &model);
     }
 }
 
@@ -367,8 +384,8 @@ test_holds_for_native_atomics(void)
 {
     several_writers_model model = model_of(ATOMIC, 2);
     model.unknown = 1;
-    model.versions[KW_CHANGE_VERSION_1].atomics = KW_CHANGE_ATOMICS_CAS_OLD;
-    model.versions[KW_CHANGE_VERSION_7].atomics = KW_CHANGE_ATOMICS_CAS_NEW_OLD;
+    model.places[KW_OLD(OPENING)].rules.atomics = KW_ATOMICS_CAS;
+    model.places[KW_NEW(CLOSING)].rules.atomics = KW_ATOMICS_CAS;
     model_is_right("no holds at 1 and 7", &model);
 }
 
@@ -380,6 +397,7 @@ main(int argc, char **argv)
     g_test_add_func("/change/safeguards/scan-too-early", test_scan_too_early);
     g_test_add_func("/change/safeguards/order-of-writes", test_order_of_writes);
     g_test_add_func("/change/safeguards/puts-at-once", test_puts_at_once);
+    g_test_add_func("/change/safeguards/cursors", test_cursors);
     g_test_add_func("/change/safeguards/pass", test_pass);
     g_test_add_func("/change/safeguards/early-passes", test_early_passes);
     g_test_add_func("/change/safeguards/early-passes-of-young-cells", test_early_passes_of_young_cells);

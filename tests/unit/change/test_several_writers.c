@@ -58,7 +58,7 @@ test_back(void)
 {
     several_writers_model model = model_of(PUT | REMOVE | GET | SCAN, 3);
     model.turns = 1;
-    model.last = KW_CHANGE_VERSION_7;
+    model.last = KW_NEW(CLOSING);
     model_is_right("reversed at any version", &model);
     model = model_of(PUT | REMOVE | GET | ATOMIC, 2);
     model.unknown = 1;
@@ -77,9 +77,9 @@ test_rounds(void)
     several_writers_model model = model_of(PUT | REMOVE | GET, 2),
                           back = model_of(PUT | REMOVE | GET | SCAN, 2);
     model.rounds = back.rounds = model.unknown = back.unknown = back.turns = 1;
-    model.first = KW_CHANGE_VERSION_2;
-    back.first = KW_CHANGE_VERSION_5; /* where the way back ends */
-    back.last = KW_CHANGE_VERSION_7;
+    model.first = KW_OLD(BOTH);
+    back.first = KW_NEW(LAST_PASS); /* where the way back ends */
+    back.last = KW_NEW(CLOSING);
     model_is_right("a pass more, one call given up", &model);
     model_is_right("a pass more, reversed", &back);
 }
@@ -89,8 +89,8 @@ test_own_timestamps(void)
 {
     several_writers_model model = model_of(PUT | PUT_OWN | REMOVE | GET, 2);
     model.unknown = model.turns = 1;
-    model.first = KW_CHANGE_VERSION_2;
-    model.last = KW_CHANGE_VERSION_7;
+    model.first = KW_OLD(BOTH);
+    model.last = KW_NEW(CLOSING);
     model_is_right("a put with an old timestamp, one call given up, reversed", &model);
 }
 
@@ -137,19 +137,19 @@ test_atomics_beside_passes(void)
                           back;
     removals.unwritten = puts.notices = true;
     removals.unknown = puts.unknown = 1;
-    removals.first = puts.first = KW_CHANGE_VERSION_2;
-    removals.last = puts.last = KW_CHANGE_VERSION_3;
+    removals.first = puts.first = KW_OLD(BOTH);
+    removals.last = puts.last = KW_OLD(LAST_PASS);
     model_is_right("removals, a pass, one call given up, no kw:w before", &removals);
     model_is_right("puts, a pass, one call given up", &puts);
     back = removals;
-    back.first = KW_CHANGE_VERSION_5;
-    back.last = KW_CHANGE_VERSION_6;
+    back.first = KW_NEW(LAST_PASS);
+    back.last = KW_NEW(BOTH);
     back.turns = 1;
     back.unknown = (int)explore_bound(0, 1);
     model_is_right("removals, reversed", &back);
     back = puts;
-    back.first = KW_CHANGE_VERSION_5;
-    back.last = KW_CHANGE_VERSION_6;
+    back.first = KW_NEW(LAST_PASS);
+    back.last = KW_NEW(BOTH);
     back.turns = 1;
     back.kinds = PUT | GET | ATOMIC;
     model_is_right("puts, reversed, one call given up", &back);
@@ -159,7 +159,7 @@ static void
 test_sweep(void)
 {
     several_writers_model model = model_of(PUT | REMOVE | GET, 3);
-    model.first = KW_CHANGE_VERSION_6;
+    model.first = KW_NEW(BOTH);
     model.unknown = model.purges = model.sweeps = model.rounds = 1;
     model_is_right("a sweep of control cells", &model);
 }
@@ -171,7 +171,7 @@ test_no_copy(void)
     several_writers_model model = model_of(PUT | REMOVE | GET | SCAN, 2);
     model.unknown = model.purges = model.turns = 1;
     model.no_copy = true;
-    model.last = KW_CHANGE_VERSION_7;
+    model.last = KW_NEW(CLOSING);
     model_is_right("no copy before the pass, the direction changes", &model);
 }
 

@@ -1,7 +1,25 @@
-/* What must hold for every version of a change (server/change/version.h), and for every two neighbors. */
-#include "change/version.h"
+/* What must hold at every place of a change (server/change/ladder.h), and for every two neighbors. */
+#include "change/ladder.h"
 
 #include <glib.h>
+
+static bool
+has_one_writer(kw_change_ladder ladder)
+{
+    return ladder == KW_LADDER_MOVE_ONE_WRITER || ladder == KW_LADDER_ADD_ONE_WRITER;
+}
+
+/* Calls `check` for every place of every ladder. */
+static void
+at_each_place(void (*check)(kw_change_ladder ladder, kw_change_place place))
+{
+    for (kw_change_ladder ladder = 0; ladder < KW_LADDERS; ladder++)
+        for (kw_change_place place = 0; place < KW_PLACES; place++)
+            if (kw_change_ladder_has(ladder, place)) {
+                g_test_message("ladder %d, %s", (int)ladder, kw_change_place_name(place));
+                check(ladder, place);
+            }
+}
 
 static bool
 is_used(kw_role role)
@@ -18,252 +36,218 @@ is_order(unsigned old, unsigned new, bool together)
     return old + new == 1 || (old + new == 3 && old &&new);
 }
 
-/* Versions between STORE and STORE_NEW for one writer. */
+/* Puts write one placement after the other only around the rung on which gets read both: then a put that one
+ * reader has seen in the first placement must be in the other one. */
 static bool
-is_of_one_writer(unsigned id)
+puts_at_once(kw_change_place place)
 {
-    return id >= KW_CHANGE_VERSION_BOTH_OLD && id <= KW_CHANGE_VERSION_FILLED;
-}
-
-/* Puts write one placement after the other only around the versions in which gets read both: then a put that
- * one reader has seen in the first placement must be in the other one. */
-static bool
-puts_at_once(unsigned id)
-{
-    return id != KW_CHANGE_VERSION_3 && id != KW_CHANGE_VERSION_4 && id != KW_CHANGE_VERSION_5 &&
-           id != KW_CHANGE_VERSION_4_BACK;
+    return place < KW_OLD(LAST_PASS) || place > KW_NEW(LAST_PASS);
 }
 
 static void
-test_each_version(void)
+check_place(kw_change_ladder ladder, kw_change_place place)
 {
-    for (unsigned id = 0; id < KW_CHANGE_VERSION_COUNT; id++) {
-        const kw_change_version *version = kw_change_version_of((kw_change_version_id)id);
-        kw_role old = version->old_role, new = version->new_role;
-        kw_change_version_id found;
-        g_test_message("%s", version->name);
-        bool together = is_of_one_writer(id) || id == KW_CHANGE_VERSION_FILLED_STAMPED;
-        g_assert_true(is_order(old.put, new.put, together || puts_at_once(id)));
-        g_assert_true(is_order(old.remove, new.remove, together));
-        g_assert_true(old.get || new.get);
-        g_assert_true(old.scan != new.scan || id == KW_CHANGE_VERSION_FILLED ||
-                      id == KW_CHANGE_VERSION_FILLED_STAMPED);
-        g_assert_cmpint(version->control, ==, version->stamp == KW_CHANGE_STAMPED);
-        g_assert_true(!version->both_complete || (is_used(old) && is_used(new)));
-        g_assert_true(kw_change_version_find(version->name, &found) && found == id);
-        g_assert_true((kw_change_version_write_order(version) == KW_WRITE_ORDER_STAMP) == version->control);
-    }
+    const kw_change_rules rules = kw_change_rules_at(ladder, place);
+    kw_role old = rules.old_role, new = rules.new_role;
+    bool filled = place == KW_OLD(FILLED), together = has_one_writer(ladder) || filled;
+    g_assert_true(is_order(old.put, new.put, together || puts_at_once(place)));
+    g_assert_true(is_order(old.remove, new.remove, together));
+    g_assert_true(old.get || new.get);
+    g_assert_true(old.scan != new.scan || filled);
+    g_assert_true(old.scan == (place <= KW_OLD(FILLED)));
+    g_assert_true(!rules.both_complete || (is_used(old) && is_used(new)));
+    if (has_one_writer(ladder))
+        g_assert_true(rules.order == KW_WRITE_ORDER_STORE && rules.atomics == KW_ATOMICS_NATIVE &&
+                      !rules.waits_for_next_ms);
 }
 
-/* Puts and removals of both versions reach every placement that one of them reads. */
 static void
-check_neighbors(const kw_change_version *a, const kw_change_version *b)
+test_each_place(void)
 {
-    const kw_role *roles[][2] = {{&a->old_role, &b->old_role}, {&a->new_role, &b->new_role}};
-    g_test_message("%s and %s", a->name, b->name);
-    for (size_t i = 0; i < G_N_ELEMENTS(roles); i++) {
-        const kw_role *one = roles[i][0], *other = roles[i][1];
-        if (!one->get && !one->scan && !other->get && !other->scan)
-            continue;
-        g_assert_true(one->put && other->put);
-        g_assert_true(one->remove && other->remove);
+    at_each_place(check_place);
+}
+
+/* Puts and removals at both places reach every placement that is read at one of them. */
+static void
+check_reached(const kw_role *one, const kw_role *other)
+{
+    if (!one->get && !one->scan && !other->get && !other->scan)
+        return;
+    g_assert_true(one->put && other->put);
+    g_assert_true(one->remove && other->remove);
+}
+
+/* Where atomic operations decide. */
+typedef enum { NOWHERE, IN_BOTH, IN_OLD, IN_NEW } deciding;
+
+static deciding
+decides_in(const kw_change_rules *rules)
+{
+    if (rules->atomics == KW_ATOMICS_CAS)
+        return rules->old_role.get ? IN_OLD : IN_NEW;
+    return rules->atomics == KW_ATOMICS_HELD ? NOWHERE : IN_BOTH;
+}
+
+/* Atomic operations at two neighbors do not decide in different placements, unless both are native: these
+ * write both placements in one commit, so both have the same values when the other one is read. */
+static void
+check_neighbors(kw_change_ladder ladder, kw_change_place place)
+{
+    for (int direction = KW_CHANGE_FORWARD; direction <= KW_CHANGE_BACK; direction++) {
+        kw_change_move move = kw_change_move_from(ladder, place, (kw_change_direction)direction);
+        if (move.to == KW_PLACE_NONE || (ladder == KW_LADDER_ADD_ONE_WRITER && place == KW_OLD(FILLED)))
+            continue; /* one writer drops a path while no call runs */
+        const kw_change_rules one = kw_change_rules_at(ladder, place),
+                              other = kw_change_rules_at(ladder, move.to);
+        check_reached(&one.old_role, &other.old_role);
+        check_reached(&one.new_role, &other.new_role);
+        deciding mine = decides_in(&one), theirs = decides_in(&other);
+        g_assert_true(mine == NOWHERE || theirs == NOWHERE || mine == theirs);
     }
 }
 
 static void
 test_neighbors(void)
 {
-    for (unsigned id = 0; id < KW_CHANGE_VERSION_COUNT; id++) {
-        for (int direction = KW_CHANGE_FORWARD; direction <= KW_CHANGE_BACK; direction++) {
-            kw_change_version_step step =
-                kw_change_version_next((kw_change_version_id)id, (kw_change_direction)direction);
-            if (step.to != KW_CHANGE_VERSION_COUNT)
-                check_neighbors(kw_change_version_of((kw_change_version_id)id),
-                                kw_change_version_of(step.to));
-        }
-    }
+    at_each_place(check_neighbors);
 }
 
-/* Where atomic operations decide: 0 where they are held. */
-static int
-decides_in(const kw_change_version *version)
-{
-    switch (version->atomics) {
-    case KW_CHANGE_ATOMICS_HELD:
-        return 0;
-    case KW_CHANGE_ATOMICS_NATIVE:
-        return 1;
-    case KW_CHANGE_ATOMICS_CAS_OLD:
-    case KW_CHANGE_ATOMICS_CAS_OLD_NEW:
-        return 2;
-    case KW_CHANGE_ATOMICS_CAS_NEW_OLD:
-    case KW_CHANGE_ATOMICS_CAS_NEW:
-        return 3;
-    }
-    g_assert_not_reached();
-}
-
-/* Atomic operations of two neighbors do not decide in different places, unless both are native: these write
- * both placements in one commit, so both have the same values when the other one is read. */
-static void
-test_atomics_are_held_between(void)
-{
-    for (unsigned id = 0; id < KW_CHANGE_VERSION_COUNT; id++) {
-        int mine = decides_in(kw_change_version_of((kw_change_version_id)id));
-        for (int direction = KW_CHANGE_FORWARD; direction <= KW_CHANGE_BACK; direction++) {
-            kw_change_version_step step =
-                kw_change_version_next((kw_change_version_id)id, (kw_change_direction)direction);
-            int other = step.to == KW_CHANGE_VERSION_COUNT ? 0 : decides_in(kw_change_version_of(step.to));
-            g_assert_true(mine == 0 || other == 0 || mine == other);
-        }
-    }
-}
-
-static unsigned
-steps_until(kw_change_version_id from, kw_change_direction direction, kw_change_version_id until)
-{
-    unsigned steps = 0;
-    while (from != until && steps <= KW_CHANGE_VERSION_COUNT) {
-        from = kw_change_version_next(from, direction).to;
-        g_assert_cmpint(from, !=, KW_CHANGE_VERSION_COUNT);
-        steps++;
-    }
-    return steps;
-}
-
-/* Passes also copy cells to the placement that get operations read. So puts wait for the next millisecond
- * under the version of a pass, or the pass is limited to older cells (gateway/change_planner.h), and another
- * one beside puts that wait follows. A version under which atomic operations are held has only one pass,
+/* Passes also copy cells to the placement that get operations read. So puts wait for the next millisecond at
+ * the place of a pass and before, or the pass is limited to older cells (gateway/change_planner.h), and
+ * another one beside puts that wait follows. A rung on which atomic operations are held has only one pass,
  * which an earlier pass has made short. */
 static void
-check_pass(kw_change_version_id id, kw_change_direction direction)
+check_pass(kw_change_ladder ladder, kw_change_place place)
 {
-    kw_change_version_step step = kw_change_version_next(id, direction);
-    if (!(step.needs & KW_CHANGE_NEEDS_PASS))
-        return;
-    g_test_message("%s", kw_change_version_of(id)->name);
-    g_assert_true(step.needs & KW_CHANGE_NEEDS_GRACE);
-    if (!kw_change_version_of(id)->waits_for_next_ms)
-        g_assert_true(kw_change_version_of(step.to)->waits_for_next_ms);
-    if (kw_change_version_of(id)->atomics != KW_CHANGE_ATOMICS_HELD)
-        return;
-    unsigned before = 0;
-    for (unsigned from = 0; from < KW_CHANGE_VERSION_COUNT; from++) {
-        kw_change_version_step to = kw_change_version_next((kw_change_version_id)from, direction);
-        before += to.to == id && to.needs & KW_CHANGE_NEEDS_PASS;
+    for (int direction = KW_CHANGE_FORWARD; direction <= KW_CHANGE_BACK; direction++) {
+        kw_change_move move = kw_change_move_from(ladder, place, (kw_change_direction)direction);
+        if (!(move.needs & KW_CHANGE_NEEDS_PASS))
+            continue;
+        g_assert_true(move.needs & KW_CHANGE_NEEDS_GRACE);
+        kw_change_place before = direction == KW_CHANGE_FORWARD ? place - 1 : place + 1;
+        bool limited = !kw_change_rules_at(ladder, place).waits_for_next_ms;
+        if (limited)
+            g_assert_true(kw_change_rules_at(ladder, move.to).waits_for_next_ms);
+        else
+            g_assert_true(kw_change_rules_at(ladder, before).waits_for_next_ms);
+        if (kw_change_rules_at(ladder, place).atomics == KW_ATOMICS_HELD)
+            g_assert_true(kw_change_move_from(ladder, before, (kw_change_direction)direction).needs &
+                          KW_CHANGE_NEEDS_PASS);
     }
-    g_assert_cmpuint(before, ==, 1);
 }
 
 static void
 test_passes(void)
 {
-    for (unsigned id = 0; id < KW_CHANGE_VERSION_COUNT; id++) {
-        check_pass((kw_change_version_id)id, KW_CHANGE_FORWARD);
-        check_pass((kw_change_version_id)id, KW_CHANGE_BACK);
-    }
+    at_each_place(check_pass);
 }
+
+/* The same rung does the same on both sides, with the placements exchanged. */
+static void
+test_sides(void)
+{
+    for (unsigned rung = 0; rung < KW_RUNGS; rung++) {
+        kw_change_place old = rung, new = KW_PLACES - 1 - rung;
+        if (!kw_change_ladder_has(KW_LADDER_MOVE, old) || !kw_change_ladder_has(KW_LADDER_MOVE, new))
+            continue;
+        const kw_change_rules of_old = kw_change_rules_at(KW_LADDER_MOVE, old),
+                              of_new = kw_change_rules_at(KW_LADDER_MOVE, new);
+        g_assert_true(of_old.old_role.put == of_new.new_role.put &&
+                      of_old.new_role.put == of_new.old_role.put);
+        g_assert_true(of_old.atomics == of_new.atomics && of_old.order == of_new.order &&
+                      of_old.waits_for_next_ms == of_new.waits_for_next_ms);
+    }
+    g_assert_false(kw_change_ladder_has(KW_LADDER_MOVE, KW_OLD(CLOSING)));
+    g_assert_false(kw_change_ladder_has(KW_LADDER_MOVE, KW_NEW(OPENING)));
+}
+
+/* --- ways --------------------------------------------------------------------------------------------- */
+
+static void
+check_way(kw_change_ladder ladder, kw_change_direction direction, const kw_change_place *places, size_t count)
+{
+    for (size_t i = 0; i + 1 < count; i++)
+        g_assert_cmpuint(kw_change_move_from(ladder, places[i], direction).to, ==, places[i + 1]);
+}
+
+#define WAY(ladder, direction, ...)                                                                          \
+    check_way(ladder, direction, (const kw_change_place[]){__VA_ARGS__},                                     \
+              sizeof((const kw_change_place[]){__VA_ARGS__}) / sizeof(kw_change_place))
 
 static void
 test_ways(void)
 {
-    kw_change_version_id none;
-    g_assert_cmpuint(steps_until(KW_CHANGE_VERSION_STORE, KW_CHANGE_FORWARD, KW_CHANGE_VERSION_0), ==, 4);
-    g_assert_cmpuint(steps_until(KW_CHANGE_VERSION_0, KW_CHANGE_FORWARD, KW_CHANGE_VERSION_8), ==, 9);
-    g_assert_cmpuint(steps_until(KW_CHANGE_VERSION_8, KW_CHANGE_FORWARD, KW_CHANGE_VERSION_STORE_NEW), ==, 4);
-    g_assert_cmpuint(steps_until(KW_CHANGE_VERSION_6, KW_CHANGE_BACK, KW_CHANGE_VERSION_0), ==, 9);
-    g_assert_cmpuint(steps_until(KW_CHANGE_VERSION_4, KW_CHANGE_BACK, KW_CHANGE_VERSION_0), ==, 5);
-    g_assert_cmpuint(steps_until(KW_CHANGE_VERSION_0, KW_CHANGE_BACK, KW_CHANGE_VERSION_STORE), ==, 4);
-    g_assert_cmpint(kw_change_version_next(KW_CHANGE_VERSION_7, KW_CHANGE_BACK).to, ==,
-                    KW_CHANGE_VERSION_COUNT);
-    g_assert_false(kw_change_version_find("9", &none));
+    WAY(KW_LADDER_MOVE, KW_CHANGE_FORWARD, KW_OLD(UNSTAMPED), KW_OLD(HELD), KW_OLD(RAISED), KW_OLD(STAMPED),
+        KW_OLD(ALONE), KW_OLD(OPENING), KW_OLD(BOTH), KW_OLD(SPACING), KW_OLD(SPACED), KW_OLD(LAST_PASS),
+        KW_OLD(GET_BOTH), KW_NEW(LAST_PASS), KW_NEW(SPACED), KW_NEW(SPACING), KW_NEW(BOTH), KW_NEW(CLOSING),
+        KW_NEW(ALONE), KW_NEW(STAMPED), KW_NEW(RAISED), KW_NEW(HELD), KW_NEW(UNSTAMPED), KW_PLACE_NONE);
+    WAY(KW_LADDER_MOVE, KW_CHANGE_BACK, KW_NEW(BOTH), KW_NEW(SPACING), KW_NEW(SPACED), KW_NEW(LAST_PASS),
+        KW_NEW(GET_BOTH), KW_OLD(LAST_PASS), KW_OLD(SPACED), KW_OLD(SPACING), KW_OLD(BOTH), KW_OLD(OPENING),
+        KW_OLD(ALONE), KW_OLD(STAMPED), KW_OLD(RAISED), KW_OLD(HELD), KW_OLD(UNSTAMPED), KW_PLACE_NONE);
+    WAY(KW_LADDER_MOVE, KW_CHANGE_BACK, KW_OLD(GET_BOTH), KW_OLD(LAST_PASS));
+    WAY(KW_LADDER_MOVE, KW_CHANGE_FORWARD, KW_NEW(GET_BOTH), KW_NEW(LAST_PASS));
+    WAY(KW_LADDER_MOVE, KW_CHANGE_BACK, KW_NEW(CLOSING), KW_PLACE_NONE);
+    WAY(KW_LADDER_ADD, KW_CHANGE_FORWARD, KW_OLD(STAMPED), KW_OLD(ALONE), KW_OLD(OPENING), KW_OLD(SPACED),
+        KW_OLD(FILLED), KW_PLACE_NONE);
+    WAY(KW_LADDER_ADD, KW_CHANGE_BACK, KW_OLD(FILLED), KW_OLD(SPACED), KW_OLD(OPENING), KW_OLD(ALONE));
+    WAY(KW_LADDER_MOVE_ONE_WRITER, KW_CHANGE_FORWARD, KW_OLD(UNSTAMPED), KW_OLD(BOTH), KW_NEW(BOTH),
+        KW_NEW(CLOSING), KW_NEW(UNSTAMPED), KW_PLACE_NONE);
+    WAY(KW_LADDER_MOVE_ONE_WRITER, KW_CHANGE_BACK, KW_NEW(BOTH), KW_OLD(BOTH), KW_OLD(UNSTAMPED));
+    WAY(KW_LADDER_ADD_ONE_WRITER, KW_CHANGE_FORWARD, KW_OLD(UNSTAMPED), KW_OLD(BOTH), KW_OLD(FILLED),
+        KW_PLACE_NONE);
 }
 
-/* Both placements get every write, under the store's timestamps, so that each can be read in turn. Cursors of
- * the old placement are valid under BOTH_NEW only. */
-static void
-test_one_writer(void)
+static unsigned
+needs(kw_change_ladder ladder, kw_change_place place, kw_change_direction direction)
 {
-    for (unsigned id = KW_CHANGE_VERSION_BOTH_OLD; id <= KW_CHANGE_VERSION_BOTH_LAST; id++) {
-        const kw_change_version *version = kw_change_version_of((kw_change_version_id)id);
-        g_assert_true(version->old_role.put && version->old_role.remove);
-        g_assert_true(version->new_role.put && version->new_role.remove);
-        g_assert_true(version->old_role.get == version->old_role.scan);
-        g_assert_cmpint(version->stamp, ==, KW_CHANGE_UNSTAMPED);
-        g_assert_cmpint(version->atomics, ==, KW_CHANGE_ATOMICS_NATIVE);
-        g_assert_cmpint(version->both_complete, ==, id == KW_CHANGE_VERSION_BOTH_NEW);
-    }
-    check_neighbors(kw_change_version_of(KW_CHANGE_VERSION_STORE),
-                    kw_change_version_of(KW_CHANGE_VERSION_ONE_WRITER_FIRST));
-    g_assert_cmpuint(
-        steps_until(KW_CHANGE_VERSION_ONE_WRITER_FIRST, KW_CHANGE_FORWARD, KW_CHANGE_VERSION_STORE_NEW), ==,
-        3);
-    g_assert_cmpuint(steps_until(KW_CHANGE_VERSION_BOTH_NEW, KW_CHANGE_BACK, KW_CHANGE_VERSION_STORE), ==, 2);
-    g_assert_cmpint(kw_change_version_next(KW_CHANGE_VERSION_BOTH_LAST, KW_CHANGE_BACK).to, ==,
-                    KW_CHANGE_VERSION_COUNT);
-    g_assert_true(kw_change_version_next(KW_CHANGE_VERSION_BOTH_OLD, KW_CHANGE_FORWARD).needs &
-                  KW_CHANGE_NEEDS_COPY);
-    g_assert_true(kw_change_version_next(KW_CHANGE_VERSION_BOTH_NEW, KW_CHANGE_FORWARD).needs &
-                  KW_CHANGE_NEEDS_CURSOR_EXPIRY);
+    return kw_change_move_from(ladder, place, direction).needs;
 }
 
-/* Nobody reads a path before it has all rows; then gets still read the primary path. */
+/* Rows are copied to the new placement only, before queries can read it; and cursors of the old one expire
+ * only at the end. */
 static void
-test_added_path(void)
+test_needs(void)
 {
-    const kw_change_version *filling = kw_change_version_of(KW_CHANGE_VERSION_FILLING);
-    const kw_change_version *filled = kw_change_version_of(KW_CHANGE_VERSION_FILLED);
-    g_assert_true(filling->new_role.put && filling->new_role.remove);
-    g_assert_false(filling->new_role.get || filling->new_role.scan);
-    g_assert_true(filled->old_role.get && filled->old_role.scan && filled->new_role.scan);
-    g_assert_true(filling->forward.needs & KW_CHANGE_NEEDS_COPY &&
-                  filling->forward.to == KW_CHANGE_VERSION_FILLED);
-    g_assert_cmpint(filling->back.to, ==, KW_CHANGE_VERSION_STORE);
-    for (unsigned id = 0; id < KW_CHANGE_VERSION_COUNT; id++)
-        g_assert_cmpint(kw_change_version_adds_path((kw_change_version_id)id), ==,
-                        id == KW_CHANGE_VERSION_FILLING || id == KW_CHANGE_VERSION_FILLED);
+    for (kw_change_ladder ladder = 0; ladder < KW_LADDERS; ladder++)
+        for (kw_change_place place = KW_NEW(GET_BOTH); place < KW_PLACES; place++)
+            if (kw_change_ladder_has(ladder, place))
+                for (int direction = KW_CHANGE_FORWARD; direction <= KW_CHANGE_BACK; direction++)
+                    g_assert_false(needs(ladder, place, (kw_change_direction)direction) &
+                                   KW_CHANGE_NEEDS_COPY);
+    g_assert_true(needs(KW_LADDER_MOVE, KW_OLD(BOTH), KW_CHANGE_FORWARD) & KW_CHANGE_NEEDS_COPY);
+    g_assert_cmpuint(needs(KW_LADDER_ADD, KW_OLD(SPACED), KW_CHANGE_FORWARD), ==,
+                     KW_CHANGE_NEEDS_GRACE | KW_CHANGE_NEEDS_COPY);
+    g_assert_cmpuint(needs(KW_LADDER_MOVE_ONE_WRITER, KW_OLD(BOTH), KW_CHANGE_FORWARD), ==,
+                     KW_CHANGE_NEEDS_COPY);
+    g_assert_cmpuint(needs(KW_LADDER_MOVE_ONE_WRITER, KW_NEW(BOTH), KW_CHANGE_FORWARD), ==,
+                     KW_CHANGE_NEEDS_CURSOR_EXPIRY);
+    g_assert_cmpuint(needs(KW_LADDER_MOVE, KW_OLD(BOTH), KW_CHANGE_BACK), ==, 0);
+    g_assert_cmpuint(needs(KW_LADDER_MOVE_ONE_WRITER, KW_NEW(BOTH), KW_CHANGE_BACK), ==, 0);
+    g_assert_cmpuint(needs(KW_LADDER_ADD_ONE_WRITER, KW_OLD(BOTH), KW_CHANGE_FORWARD), ==,
+                     KW_CHANGE_NEEDS_COPY);
 }
 
-/* The same in a store with several writers: every write reaches the path before the copy begins, and writes
- * have had timestamps of their own since the version before. */
 static void
-test_path_added_by_several(void)
+test_names(void)
 {
-    kw_change_version_id from[] = {KW_CHANGE_VERSION_0, KW_CHANGE_VERSION_FILLING_1,
-                                   KW_CHANGE_VERSION_FILLING_2, KW_CHANGE_VERSION_FILLED_STAMPED};
-    for (size_t i = 0; i + 1 < G_N_ELEMENTS(from); i++) {
-        g_assert_cmpint(kw_change_version_next_adding(from[i], KW_CHANGE_FORWARD).to, ==, from[i + 1]);
-        g_assert_cmpint(kw_change_version_next_adding(from[i + 1], KW_CHANGE_BACK).to, ==, from[i]);
-        check_neighbors(kw_change_version_of(from[i]), kw_change_version_of(from[i + 1]));
-    }
-    for (kw_change_version_id id = KW_CHANGE_VERSION_FILLING_1; id <= KW_CHANGE_VERSION_FILLED_STAMPED;
-         id++) {
-        const kw_change_version *version = kw_change_version_of(id);
-        g_assert_true(version->old_role.get && version->old_role.scan && !version->new_role.get);
-        g_assert_true(version->new_role.remove > 0);
-        g_assert_cmpint(version->new_role.put > 0, ==, id != KW_CHANGE_VERSION_FILLING_1);
-        g_assert_cmpint(version->new_role.scan, ==, id == KW_CHANGE_VERSION_FILLED_STAMPED);
-        g_assert_cmpint(version->waits_for_next_ms, ==, id != KW_CHANGE_VERSION_FILLED_STAMPED);
-        g_assert_cmpint(version->forward.needs & KW_CHANGE_NEEDS_COPY, ==,
-                        id == KW_CHANGE_VERSION_FILLING_2 ? KW_CHANGE_NEEDS_COPY : 0);
-    }
-    g_assert_cmpint(kw_change_version_next_adding(KW_CHANGE_VERSION_STORE, KW_CHANGE_FORWARD).to, ==,
-                    KW_CHANGE_VERSION_ENTER_HELD);
-    g_assert_cmpint(kw_change_version_next_adding(KW_CHANGE_VERSION_0, KW_CHANGE_BACK).to, ==,
-                    KW_CHANGE_VERSION_ENTER_STAMPED);
+    kw_change_place found;
+    for (kw_change_place place = 0; place < KW_PLACES; place++)
+        g_assert_true(kw_change_place_find(kw_change_place_name(place), &found) && found == place);
+    g_assert_cmpstr(kw_change_place_name(KW_NEW(LAST_PASS)), ==, "last-pass-new");
+    g_assert_false(kw_change_place_find("6", &found));
+    g_assert_false(kw_change_place_find(NULL, &found));
 }
 
 int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/change/table/each-version", test_each_version);
+    g_test_add_func("/change/table/each-place", test_each_place);
     g_test_add_func("/change/table/neighbors", test_neighbors);
-    g_test_add_func("/change/table/atomics-are-held-between", test_atomics_are_held_between);
     g_test_add_func("/change/table/passes", test_passes);
+    g_test_add_func("/change/table/sides", test_sides);
     g_test_add_func("/change/table/ways", test_ways);
-    g_test_add_func("/change/table/one-writer", test_one_writer);
-    g_test_add_func("/change/table/added-path", test_added_path);
-    g_test_add_func("/change/table/added-path-several-writers", test_path_added_by_several);
+    g_test_add_func("/change/table/needs", test_needs);
+    g_test_add_func("/change/table/names", test_names);
     return g_test_run();
 }

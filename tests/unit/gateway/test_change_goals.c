@@ -6,19 +6,18 @@
 #include <string.h>
 
 static kw_change_record
-record_at(kw_change_version_id version, kw_change_goal goal)
+record_at(kw_change_place place, kw_change_place goal)
 {
     return (kw_change_record){.table = "t",
                               .path = "p",
                               .under_way = true,
                               .old_version = {1, "0123456789abcdef0123456789abcdef"},
                               .new_version = 2,
-                              .version = version,
+                              .place = place,
                               .writers = KW_CHANGE_SEVERAL_WRITERS,
                               .step = 7,
                               .goal = goal,
                               .holder = "a",
-                              .store_order = true,
                               .example = "",
                               .started_ms = 1};
 }
@@ -36,39 +35,38 @@ static void
 test_cancel_after_other_version(void)
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
-    kw_change_record record = record_at(KW_CHANGE_VERSION_2, KW_CHANGE_GOAL_COPIED);
+    kw_change_record record = record_at(KW_OLD(BOTH), KW_OLD(BOTH));
     kw_error error;
     g_assert_false(run_command(KW_CHANGE_CANCEL, 3, &record, arena, &error));
     g_assert_cmpint(error.code, ==, KW_REFUSED);
     g_assert_cmpstr(error.text, ==,
                     "table t: policy version 3 was applied after version 2, which began the change. Complete "
                     "the change, then change the key rule again");
-    g_assert_cmpint(record.goal, ==, KW_CHANGE_GOAL_COPIED);
+    g_assert_cmpint(record.goal, ==, KW_OLD(BOTH));
     g_assert_true(run_command(KW_CHANGE_CANCEL, 2, &record, arena, &error));
-    g_assert_cmpint(record.goal, ==, KW_CHANGE_GOAL_CANCELLED);
+    g_assert_cmpint(record.goal, ==, KW_OLD(ALONE));
 }
 
 /* From version 0 on, removals do not reach the new rows. */
 static void
 test_withdraw(void)
 {
-    static const kw_change_version_id late[] = {KW_CHANGE_VERSION_0, KW_CHANGE_VERSION_ENTER_STAMPED,
-                                                KW_CHANGE_VERSION_ENTER_RAISED, KW_CHANGE_VERSION_ENTER_HELD};
+    static const kw_change_place late[] = {KW_OLD(ALONE), KW_OLD(STAMPED), KW_OLD(RAISED), KW_OLD(HELD)};
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_error error;
     for (size_t i = 0; i < G_N_ELEMENTS(late); i++) {
-        kw_change_record record = record_at(late[i], KW_CHANGE_GOAL_CANCELLED);
+        kw_change_record record = record_at(late[i], KW_OLD(ALONE));
         g_assert_false(run_command(KW_CHANGE_REVERSE, 2, &record, arena, &error));
         g_assert_cmpint(error.code, ==, KW_REFUSED);
-        g_assert_cmpint(record.goal, ==, KW_CHANGE_GOAL_CANCELLED);
+        g_assert_cmpint(record.goal, ==, KW_OLD(ALONE));
     }
-    kw_change_record record = record_at(KW_CHANGE_VERSION_1, KW_CHANGE_GOAL_CANCELLED);
+    kw_change_record record = record_at(KW_OLD(OPENING), KW_OLD(ALONE));
     g_assert_true(run_command(KW_CHANGE_REVERSE, 2, &record, arena, &error));
-    g_assert_cmpint(record.goal, ==, KW_CHANGE_GOAL_COPIED);
+    g_assert_cmpint(record.goal, ==, KW_OLD(BOTH));
 }
 
 static void
-assert_next(kw_change_version_id version, kw_change_goal goal, const char *next)
+assert_next(kw_change_place version, kw_change_place goal, const char *next)
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_change_record record = record_at(version, goal);
@@ -83,7 +81,7 @@ static void
 assert_refused(kw_change_action action, kw_change_record record, const char *part)
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
-    kw_change_goal goal = record.goal;
+    kw_change_place goal = record.goal;
     kw_error error;
     g_assert_false(run_command(action, 2, &record, arena, &error));
     g_assert_cmpint(error.code, ==, KW_REFUSED);
@@ -96,7 +94,7 @@ assert_refused(kw_change_action action, kw_change_record record, const char *par
 static void
 test_undecodable(void)
 {
-    kw_change_record record = record_at(KW_CHANGE_VERSION_2, KW_CHANGE_GOAL_COPIED);
+    kw_change_record record = record_at(KW_OLD(BOTH), KW_OLD(BOTH));
     record.copied = record.compared = true;
     record.undecodable = 1;
     assert_refused(KW_CHANGE_SWITCH, record, "or their records have no key under the new one");
@@ -106,21 +104,21 @@ test_undecodable(void)
 static void
 test_next(void)
 {
-    assert_next(KW_CHANGE_VERSION_2, KW_CHANGE_GOAL_COPIED, "cancel");
-    assert_next(KW_CHANGE_VERSION_4, KW_CHANGE_GOAL_SWITCHED, "reverse, cancel");
-    assert_next(KW_CHANGE_VERSION_6, KW_CHANGE_GOAL_SWITCHED, "complete, reverse");
-    assert_next(KW_CHANGE_VERSION_4_BACK, KW_CHANGE_GOAL_REVERSED, "");
-    assert_next(KW_CHANGE_VERSION_3, KW_CHANGE_GOAL_REVERSED, "cancel");
-    assert_next(KW_CHANGE_VERSION_1, KW_CHANGE_GOAL_CANCELLED, "reverse");
-    assert_next(KW_CHANGE_VERSION_0, KW_CHANGE_GOAL_CANCELLED, "");
-    assert_next(KW_CHANGE_VERSION_LEAVE_RAISED, KW_CHANGE_GOAL_COMPLETED, "");
+    assert_next(KW_OLD(BOTH), KW_OLD(BOTH), "cancel");
+    assert_next(KW_OLD(GET_BOTH), KW_NEW(BOTH), "reverse, cancel");
+    assert_next(KW_NEW(BOTH), KW_NEW(BOTH), "complete, reverse");
+    assert_next(KW_NEW(GET_BOTH), KW_OLD(BOTH), "");
+    assert_next(KW_OLD(LAST_PASS), KW_OLD(BOTH), "cancel");
+    assert_next(KW_OLD(OPENING), KW_OLD(ALONE), "reverse");
+    assert_next(KW_OLD(ALONE), KW_OLD(ALONE), "");
+    assert_next(KW_NEW(RAISED), KW_NEW(ALONE), "");
 }
 
 /* --- added paths -----------------------------------------------------------------------------------------
  */
 
 static kw_change_record
-added_at(kw_change_version_id version, kw_change_goal goal)
+added_at(kw_change_place version, kw_change_place goal)
 {
     kw_change_record record = record_at(version, goal);
     record.adds = true;
@@ -129,7 +127,7 @@ added_at(kw_change_version_id version, kw_change_goal goal)
 }
 
 static void
-assert_goal(kw_change_action action, kw_change_record record, kw_change_goal goal)
+assert_goal(kw_change_action action, kw_change_record record, kw_change_place goal)
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_error error;
@@ -140,38 +138,36 @@ assert_goal(kw_change_action action, kw_change_record record, kw_change_goal goa
 static void
 test_added(void)
 {
-    const kw_change_record copied = added_at(KW_CHANGE_VERSION_FILLING_2, KW_CHANGE_GOAL_COPIED),
-                           cancelled = added_at(KW_CHANGE_VERSION_FILLING_2, KW_CHANGE_GOAL_CANCELLED),
-                           filled = added_at(KW_CHANGE_VERSION_FILLED_STAMPED, KW_CHANGE_GOAL_COPIED);
+    const kw_change_record copied = added_at(KW_OLD(SPACED), KW_OLD(SPACED)),
+                           cancelled = added_at(KW_OLD(SPACED), KW_OLD(ALONE)),
+                           filled = added_at(KW_OLD(FILLED), KW_OLD(SPACED));
     kw_change_record undecodable = copied, copying = copied;
     undecodable.undecodable = 1;
     copying.compared = false;
-    assert_goal(KW_CHANGE_SWITCH, copied, KW_CHANGE_GOAL_COMPLETED);
-    assert_goal(KW_CHANGE_COMPLETE, copied, KW_CHANGE_GOAL_COMPLETED);
-    assert_goal(KW_CHANGE_CANCEL, copied, KW_CHANGE_GOAL_CANCELLED);
-    assert_goal(KW_CHANGE_REVERSE, cancelled, KW_CHANGE_GOAL_COPIED);
-    assert_goal(KW_CHANGE_SWITCH, filled, KW_CHANGE_GOAL_COPIED);
-    assert_goal(KW_CHANGE_COMPARE, copied, KW_CHANGE_GOAL_COPIED);
+    assert_goal(KW_CHANGE_SWITCH, copied, KW_OLD(FILLED));
+    assert_goal(KW_CHANGE_COMPLETE, copied, KW_OLD(FILLED));
+    assert_goal(KW_CHANGE_CANCEL, copied, KW_OLD(ALONE));
+    assert_goal(KW_CHANGE_REVERSE, cancelled, KW_OLD(SPACED));
+    assert_goal(KW_CHANGE_SWITCH, filled, KW_OLD(SPACED));
+    assert_goal(KW_CHANGE_COMPARE, copied, KW_OLD(SPACED));
     assert_refused(KW_CHANGE_SWITCH, undecodable, "cannot have a key in the added path");
     assert_refused(KW_CHANGE_SWITCH, copying, "are still being compared");
     assert_refused(KW_CHANGE_SWITCH, cancelled, "is being cancelled");
-    assert_refused(KW_CHANGE_SWITCH, added_at(KW_CHANGE_VERSION_FILLING_1, KW_CHANGE_GOAL_COPIED),
-                   "have not been copied yet");
+    assert_refused(KW_CHANGE_SWITCH, added_at(KW_OLD(OPENING), KW_OLD(SPACED)), "have not been copied yet");
     assert_refused(KW_CHANGE_REVERSE, copied, "to end it, run keyway change cancel");
     assert_refused(KW_CHANGE_REVERSE, filled, "apply a policy without it");
-    assert_refused(KW_CHANGE_REVERSE, added_at(KW_CHANGE_VERSION_0, KW_CHANGE_GOAL_CANCELLED),
-                   "no longer reach the new rows");
+    assert_refused(KW_CHANGE_REVERSE, added_at(KW_OLD(ALONE), KW_OLD(ALONE)), "no longer reach the new rows");
     assert_refused(KW_CHANGE_CANCEL, filled, "apply a policy without it");
     assert_refused(KW_CHANGE_COMPARE, cancelled, "before queries use the path");
     assert_refused(KW_CHANGE_COMPARE, filled, "before queries use the path");
-    assert_refused(KW_CHANGE_REVERSE, record_at(KW_CHANGE_VERSION_0, KW_CHANGE_GOAL_CANCELLED),
+    assert_refused(KW_CHANGE_REVERSE, record_at(KW_OLD(ALONE), KW_OLD(ALONE)),
                    "no longer reach the new rows");
 }
 
 static void
 test_dropped(void)
 {
-    kw_change_record record = added_at(KW_CHANGE_VERSION_FILLING_2, KW_CHANGE_GOAL_CANCELLED);
+    kw_change_record record = added_at(KW_OLD(SPACED), KW_OLD(ALONE));
     record.drops = true;
     for (kw_change_action action = KW_CHANGE_SWITCH; action <= KW_CHANGE_COMPARE; action++)
         if (action != KW_CHANGE_SHOW)
@@ -188,17 +184,17 @@ assert_next_of_added(kw_change_record record, const char *next)
 static void
 test_next_of_added(void)
 {
-    kw_change_record undecodable = added_at(KW_CHANGE_VERSION_FILLING_2, KW_CHANGE_GOAL_COPIED);
+    kw_change_record undecodable = added_at(KW_OLD(SPACED), KW_OLD(SPACED));
     undecodable.undecodable = 1;
     assert_next_of_added(undecodable, "switch, cancel");
     undecodable.different = 1;
     assert_next_of_added(undecodable, "compare, cancel");
-    assert_next_of_added(added_at(KW_CHANGE_VERSION_FILLING_2, KW_CHANGE_GOAL_COPIED), "cancel");
-    assert_next_of_added(added_at(KW_CHANGE_VERSION_FILLING_2, KW_CHANGE_GOAL_COMPLETED), "cancel");
-    assert_next_of_added(added_at(KW_CHANGE_VERSION_FILLING_1, KW_CHANGE_GOAL_CANCELLED), "reverse");
-    assert_next_of_added(added_at(KW_CHANGE_VERSION_0, KW_CHANGE_GOAL_CANCELLED), "");
-    assert_next_of_added(added_at(KW_CHANGE_VERSION_FILLED_STAMPED, KW_CHANGE_GOAL_COPIED), "");
-    kw_change_record dropped = added_at(KW_CHANGE_VERSION_FILLING_2, KW_CHANGE_GOAL_CANCELLED);
+    assert_next_of_added(added_at(KW_OLD(SPACED), KW_OLD(SPACED)), "cancel");
+    assert_next_of_added(added_at(KW_OLD(SPACED), KW_OLD(FILLED)), "cancel");
+    assert_next_of_added(added_at(KW_OLD(OPENING), KW_OLD(ALONE)), "reverse");
+    assert_next_of_added(added_at(KW_OLD(ALONE), KW_OLD(ALONE)), "");
+    assert_next_of_added(added_at(KW_OLD(FILLED), KW_OLD(SPACED)), "");
+    kw_change_record dropped = added_at(KW_OLD(SPACED), KW_OLD(ALONE));
     dropped.drops = true;
     assert_next_of_added(dropped, "");
 }
@@ -209,15 +205,15 @@ test_next_of_added(void)
 static void
 test_atomics(void)
 {
-    kw_change_record record = record_at(KW_CHANGE_VERSION_HELD, KW_CHANGE_GOAL_COMPLETED);
+    kw_change_record record = record_at(KW_OLD(STAMPED), KW_NEW(ALONE));
     record.atomics = true;
     for (kw_change_action action = KW_CHANGE_SWITCH; action <= KW_CHANGE_COMPARE; action++)
         if (action != KW_CHANGE_SHOW && action != KW_CHANGE_CANCEL)
             assert_refused(action, record, "only cancel is possible");
-    assert_goal(KW_CHANGE_CANCEL, record, KW_CHANGE_GOAL_CANCELLED);
+    assert_goal(KW_CHANGE_CANCEL, record, KW_OLD(ALONE));
     assert_next_of_added(record, "cancel");
-    record.goal = KW_CHANGE_GOAL_CANCELLED;
-    assert_goal(KW_CHANGE_CANCEL, record, KW_CHANGE_GOAL_CANCELLED);
+    record.goal = KW_OLD(ALONE);
+    assert_goal(KW_CHANGE_CANCEL, record, KW_OLD(ALONE));
     assert_next_of_added(record, "");
     record.drops = true;
     assert_next_of_added(record, "");

@@ -14,7 +14,7 @@ record_new(void)
                               .old = {.layout = 1, .store_table = "s"},
                               .old_given = {.layout = 1, .store_table = "s"},
                               .old_version = {.number = 1},
-                              .version = KW_CHANGE_VERSION_2,
+                              .place = KW_OLD(BOTH),
                               .writers = KW_CHANGE_SEVERAL_WRITERS,
                               .step = 3,
                               .holder = "a",
@@ -29,14 +29,14 @@ static void
 check_progress(const kw_change_record *mine)
 {
     kw_change_record base = record_new(), theirs = record_new();
-    theirs.goal = KW_CHANGE_GOAL_SWITCHED;
+    theirs.goal = KW_NEW(BOTH);
     theirs.holder = "b";
     theirs.paused = true;
     theirs.rows_per_second = 5;
     g_assert_false(kw_change_same_progress(mine, &base));
     kw_change_record merged = kw_change_merge(&base, mine, &theirs);
     g_assert_true(kw_change_same_progress(&merged, mine));
-    g_assert_cmpint(merged.goal, ==, KW_CHANGE_GOAL_SWITCHED);
+    g_assert_cmpint(merged.goal, ==, KW_NEW(BOTH));
     g_assert_cmpstr(merged.holder, ==, "b");
     g_assert_true(merged.paused);
     g_assert_cmpuint(merged.rows_per_second, ==, 5);
@@ -108,7 +108,7 @@ test_one_writer(void)
     mine.writers = theirs.writers = KW_CHANGE_ONE_WRITER;
     mine.copied = true;
     g_assert_true(kw_change_merge(NULL, &mine, &theirs).copied);
-    theirs.version = KW_CHANGE_VERSION_3;
+    theirs.place = KW_OLD(LAST_PASS);
     g_assert_false(kw_change_merge(NULL, &mine, &theirs).copied);
 }
 

@@ -102,10 +102,10 @@ scene_new(kw_change_act act)
                                       .old_given = {1, "t"},
                                       .old_version = {1, "0123456789abcdef0123456789abcdef"},
                                       .new_version = 2,
-                                      .version = KW_CHANGE_VERSION_3,
+                                      .place = KW_OLD(LAST_PASS),
                                       .writers = KW_CHANGE_SEVERAL_WRITERS,
                                       .step = 1,
-                                      .goal = KW_CHANGE_GOAL_SWITCHED,
+                                      .goal = KW_NEW(BOTH),
                                       .holder = "a",
                                       .settled_ms = SINCE_MS,
                                       .swept_ms = SINCE_MS,
@@ -231,7 +231,7 @@ test_next_version(void)
     fail(KW_TIMEOUT);
     expect_slice(self, "t", "", true);
     visit("a", false);
-    kw_change_set_version(&self->record, KW_CHANGE_VERSION_3, 1, 2 * SINCE_MS);
+    kw_change_set_place(&self->record, KW_OLD(LAST_PASS), 1, 2 * SINCE_MS);
     set_record(self);
     expect_slice(self, "t", "", false);
     scene_free(self);
@@ -256,8 +256,8 @@ static void
 test_first(void)
 {
     scene *self = scene_new(KW_CHANGE_ACT_PASS);
-    self->record.version = KW_CHANGE_VERSION_5;
-    self->record.goal = KW_CHANGE_GOAL_REVERSED;
+    self->record.place = KW_NEW(LAST_PASS);
+    self->record.goal = KW_OLD(BOTH);
     set_record(self);
     expect_slice(self, "t2", "", false);
     g_assert_cmpint(request->seen_use, ==, KW_COPY_SEEN_ADD);
@@ -349,7 +349,7 @@ test_no_position(void)
     g_assert_cmpuint(kw_copy_seen_left(request->seen), ==, 0);
     remember("x");
     visit("", false);
-    self->record.goal = KW_CHANGE_GOAL_REVERSED; /* in between, the change was to go in another direction */
+    self->record.goal = KW_OLD(BOTH); /* in between, the change was to go in another direction */
     set_back(self, KW_CHANGE_PASS_FIRST, "");
     expect_slice(self, "t", "", false);
     g_assert_cmpuint(kw_copy_seen_left(request->seen), ==, 0);
@@ -405,11 +405,11 @@ test_set_back(void)
 
 /* The slice of a pass, after the first pass or the first one, under this version and goal. */
 static void
-expect_limits(kw_change_version_id version, kw_change_goal goal, int64_t settled_ms, uint32_t max_scans,
+expect_limits(kw_change_place place, kw_change_place goal, int64_t settled_ms, uint32_t max_scans,
               uint32_t max_rows, bool may_end_early)
 {
     scene *self = scene_new(KW_CHANGE_ACT_PASS);
-    self->record.version = version;
+    self->record.place = place;
     self->record.goal = goal;
     self->record.settled_ms = settled_ms;
     self->record.swept_ms = 0;
@@ -428,12 +428,12 @@ expect_limits(kw_change_version_id version, kw_change_goal goal, int64_t settled
 static void
 test_limits(void)
 {
-    expect_limits(KW_CHANGE_VERSION_3, KW_CHANGE_GOAL_SWITCHED, SINCE_MS, 2 * CORES, 10000, false);
-    expect_limits(KW_CHANGE_VERSION_3, KW_CHANGE_GOAL_SWITCHED, 0, 2 * CORES, 10000, false);
-    expect_limits(KW_CHANGE_VERSION_2_SPACED, KW_CHANGE_GOAL_SWITCHED, SINCE_MS, 2 * CORES, 10000, false);
-    expect_limits(KW_CHANGE_VERSION_2, KW_CHANGE_GOAL_COPIED, SINCE_MS, 1, 5000, true);
-    expect_limits(KW_CHANGE_VERSION_2, KW_CHANGE_GOAL_COPIED, 0, 1, 5000, true);
-    expect_limits(KW_CHANGE_VERSION_2, KW_CHANGE_GOAL_SWITCHED, SINCE_MS, 2 * CORES, 10000, false);
+    expect_limits(KW_OLD(LAST_PASS), KW_NEW(BOTH), SINCE_MS, 2 * CORES, 10000, false);
+    expect_limits(KW_OLD(LAST_PASS), KW_NEW(BOTH), 0, 2 * CORES, 10000, false);
+    expect_limits(KW_OLD(SPACED), KW_NEW(BOTH), SINCE_MS, 2 * CORES, 10000, false);
+    expect_limits(KW_OLD(BOTH), KW_OLD(BOTH), SINCE_MS, 1, 5000, true);
+    expect_limits(KW_OLD(BOTH), KW_OLD(BOTH), 0, 1, 5000, true);
+    expect_limits(KW_OLD(BOTH), KW_NEW(BOTH), SINCE_MS, 2 * CORES, 10000, false);
 }
 
 static void
@@ -455,7 +455,7 @@ static void
 test_copied_again(void)
 {
     scene *self = scene_new(KW_CHANGE_ACT_PASS);
-    self->record.version = KW_CHANGE_VERSION_2;
+    self->record.place = KW_OLD(BOTH);
     self->record.undecodable = 1;
     set_record(self);
     expect_slice(self, "t", "", false);
@@ -468,12 +468,12 @@ test_copied_again(void)
 }
 
 static void
-expect_before(kw_change_version_id version, int64_t before_ms)
+expect_before(kw_change_place place, int64_t before_ms)
 {
     scene *self = scene_new(KW_CHANGE_ACT_PASS);
-    self->record.version = version;
+    self->record.place = place;
     set_record(self);
-    expect_slice(self, kw_change_version_of(version)->new_role.scan ? "t2" : "t", "", false);
+    expect_slice(self, kw_change_rules_at(KW_LADDER_MOVE, place).new_role.scan ? "t2" : "t", "", false);
     g_assert_cmpint(request->before_ms, ==, before_ms);
     scene_free(self);
 }
@@ -482,12 +482,12 @@ expect_before(kw_change_version_id version, int64_t before_ms)
 static void
 test_before(void)
 {
-    expect_before(KW_CHANGE_VERSION_2, 2 * SINCE_MS);
-    expect_before(KW_CHANGE_VERSION_6, 2 * SINCE_MS);
-    expect_before(KW_CHANGE_VERSION_2_SPACED, 0);
-    expect_before(KW_CHANGE_VERSION_3, 0);
-    expect_before(KW_CHANGE_VERSION_6_PASS, 0);
-    expect_before(KW_CHANGE_VERSION_5, 0);
+    expect_before(KW_OLD(BOTH), 2 * SINCE_MS);
+    expect_before(KW_NEW(BOTH), 2 * SINCE_MS);
+    expect_before(KW_OLD(SPACED), 0);
+    expect_before(KW_OLD(LAST_PASS), 0);
+    expect_before(KW_NEW(SPACED), 0);
+    expect_before(KW_NEW(LAST_PASS), 0);
 }
 
 static void
@@ -555,11 +555,11 @@ test_key_range_of_sweep(void)
 }
 
 static kw_code
-tick_after_failure(kw_change_version_id version, kw_change_wait *ret_wait)
+tick_after_failure(kw_change_place place, kw_change_wait *ret_wait)
 {
     char catalog; /* not used: see the wrapped functions */
     scene *self = scene_new(KW_CHANGE_ACT_WAIT);
-    self->record.version = version;
+    self->record.place = place;
     set_record(self);
     self->gateway.store = kw_memory_store_open();
     self->gateway.catalog = (kw_catalog *)(void *)&catalog;
@@ -583,9 +583,9 @@ static void
 test_failed_step(void)
 {
     kw_change_wait wait;
-    g_assert_cmpint(tick_after_failure(KW_CHANGE_VERSION_5, &wait), ==, KW_UNAVAILABLE);
+    g_assert_cmpint(tick_after_failure(KW_NEW(LAST_PASS), &wait), ==, KW_UNAVAILABLE);
     g_assert_cmpint(wait, ==, KW_CHANGE_WAIT_REPORTS);
-    g_assert_cmpint(tick_after_failure(KW_CHANGE_VERSION_6, &wait), ==, KW_OK);
+    g_assert_cmpint(tick_after_failure(KW_NEW(BOTH), &wait), ==, KW_OK);
     g_assert_cmpint(wait, ==, KW_CHANGE_WAIT_COMMAND);
 }
 
@@ -603,8 +603,8 @@ static void
 test_throttled(void)
 {
     scene *self = scene_new(KW_CHANGE_ACT_PASS);
-    self->record.version = KW_CHANGE_VERSION_2;
-    self->record.goal = KW_CHANGE_GOAL_COPIED;
+    self->record.place = KW_OLD(BOTH);
+    self->record.goal = KW_OLD(BOTH);
     self->record.settled_ms = 0;
     set_record(self);
     kw_change_work *work = kw_change_work_of(self->coordinator, &self->record);

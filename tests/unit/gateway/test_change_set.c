@@ -16,7 +16,7 @@
 
 /* A change of the path's key rule. */
 static kw_change_record
-record_of(kw_change_version_id version, bool store_order, const char *path)
+record_of(kw_change_place place, bool store_order, const char *path)
 {
     return (kw_change_record){.table = "t",
                               .path = path,
@@ -27,7 +27,7 @@ record_of(kw_change_version_id version, bool store_order, const char *path)
                               .old_given = {1, "t"},
                               .old_version = {1, "0123456789abcdef0123456789abcdef"},
                               .new_version = 2,
-                              .version = version,
+                              .place = place,
                               .writers = KW_CHANGE_SEVERAL_WRITERS,
                               .step = 1,
                               .holder = "",
@@ -38,15 +38,15 @@ record_of(kw_change_version_id version, bool store_order, const char *path)
                               .example = ""};
 }
 
-/* The table under the version. Caller frees. */
+/* The table at the place. Caller frees. */
 static kw_policy *
-compile_path(kw_change_version_id version, bool store_order, const char *path)
+compile_path(kw_change_place place, bool store_order, const char *path)
 {
     bool primary = g_str_equal(path, "primary");
     g_autoptr(kw_policy) old = test_policy(primary ? OLD : OLD_SECOND),
                          new = test_policy(primary ? NEW : NEW_SECOND);
     g_autoptr(kw_diagnostics) problems = kw_diagnostics_new("test");
-    const kw_change_record record = record_of(version, store_order, path);
+    const kw_change_record record = record_of(place, store_order, path);
     kw_change_set *set = kw_change_set_new(&record, 1, NULL);
     kw_change_set_add_model(set, 0, kw_policy_model(old));
     kw_policy *policy = kw_change_set_compile(set, kw_policy_model(new), problems);
@@ -56,29 +56,31 @@ compile_path(kw_change_version_id version, bool store_order, const char *path)
 }
 
 static bool
-keeps_gone(kw_change_version_id version, bool store_order)
+keeps_gone(kw_change_place place, bool store_order)
 {
-    g_autoptr(kw_policy) policy = compile_path(version, store_order, "primary");
+    g_autoptr(kw_policy) policy = compile_path(place, store_order, "primary");
     return kw_policy_find_table(policy, KW_BYTES_LITERAL("t"))->ordering.keeps_gone;
 }
 
-/* The last sweep leaves the gone cells of removals that run at the same time. So gone cells expire in the
- * versions in which a change can end with a sweep: for a table with order: stamp, 0 and 8. */
+/* The last sweep leaves the gone cells of removals that run at the same time. So gone cells expire at
+ * the places where a change can end with a sweep: for a table with order: stamp, on rung `alone`. */
 static void
 test_keeps_gone(void)
 {
-    for (kw_change_version_id id = KW_CHANGE_VERSION_STORE; id < KW_CHANGE_VERSION_BOTH_OLD; id++) {
-        bool control = kw_change_version_of(id)->control,
-             ends = id == KW_CHANGE_VERSION_0 || id == KW_CHANGE_VERSION_8;
+    for (kw_change_place id = 0; id < KW_PLACES; id++) {
+        if (!kw_change_ladder_has(KW_LADDER_MOVE, id))
+            continue;
+        bool control = kw_change_rules_at(KW_LADDER_MOVE, id).order == KW_WRITE_ORDER_STAMP,
+             ends = id == KW_OLD(ALONE) || id == KW_NEW(ALONE);
         g_assert_true(keeps_gone(id, true) == control);
         g_assert_true(keeps_gone(id, false) == (control && !ends));
     }
 }
 
 static bool
-holds_atomics(kw_change_version_id version, const char *path)
+holds_atomics(kw_change_place place, const char *path)
 {
-    g_autoptr(kw_policy) policy = compile_path(version, false, path);
+    g_autoptr(kw_policy) policy = compile_path(place, false, path);
     const kw_table *table = kw_policy_find_table(policy, KW_BYTES_LITERAL("t"));
     g_assert_true(table->changing);
     return table->atomics_held;
@@ -88,8 +90,10 @@ holds_atomics(kw_change_version_id version, const char *path)
 static void
 test_held_atomics(void)
 {
-    for (kw_change_version_id id = KW_CHANGE_VERSION_STORE; id < KW_CHANGE_VERSION_BOTH_OLD; id++) {
-        bool held = kw_change_version_of(id)->atomics == KW_CHANGE_ATOMICS_HELD;
+    for (kw_change_place id = 0; id < KW_PLACES; id++) {
+        if (!kw_change_ladder_has(KW_LADDER_MOVE, id))
+            continue;
+        bool held = kw_change_rules_at(KW_LADDER_MOVE, id).atomics == KW_ATOMICS_HELD;
         g_assert_true(holds_atomics(id, "primary") == held);
         g_assert_false(holds_atomics(id, "second"));
     }
@@ -109,7 +113,7 @@ test_held_atomics(void)
 static const kw_added_path by_n = {"by_n", {1, "t_by_n"}};
 
 static kw_policy *
-compile_paths(kw_change_version_id version, kw_change_writers writers, bool drops)
+compile_paths(kw_change_place place, kw_change_writers writers, bool drops)
 {
     g_autoptr(kw_policy) old = test_policy(drops ? PATHS : OLD), new = test_policy(drops ? LEFT : PATHS);
     g_autoptr(kw_diagnostics) problems = kw_diagnostics_new("test");
@@ -122,7 +126,7 @@ compile_paths(kw_change_version_id version, kw_change_writers writers, bool drop
                                      .old_given = {1, "t"},
                                      .old_version = {1, "0123456789abcdef0123456789abcdef"},
                                      .new_version = 2,
-                                     .version = version,
+                                     .place = place,
                                      .adds = true,
                                      .drops = drops,
                                      .more = &by_n,
@@ -144,9 +148,9 @@ compile_paths(kw_change_version_id version, kw_change_writers writers, bool drop
 }
 
 static kw_policy *
-compile_added(kw_change_version_id version, kw_change_writers writers)
+compile_added(kw_change_place place, kw_change_writers writers)
 {
-    return compile_paths(version, writers, false);
+    return compile_paths(place, writers, false);
 }
 
 static void
@@ -164,24 +168,23 @@ assert_role(const kw_path *path, kw_role role)
 static void
 test_added(void)
 {
-    const kw_change_version_id versions[] = {KW_CHANGE_VERSION_STORE,     KW_CHANGE_VERSION_ENTER_HELD,
-                                             KW_CHANGE_VERSION_0,         KW_CHANGE_VERSION_FILLING_1,
-                                             KW_CHANGE_VERSION_FILLING_2, KW_CHANGE_VERSION_FILLED_STAMPED};
-    for (size_t i = 0; i < G_N_ELEMENTS(versions); i++) {
-        const kw_change_version *version = kw_change_version_of(versions[i]);
-        g_autoptr(kw_policy) policy = compile_added(versions[i], KW_CHANGE_SEVERAL_WRITERS);
+    const kw_change_place places[] = {KW_OLD(UNSTAMPED), KW_OLD(HELD),   KW_OLD(ALONE),
+                                      KW_OLD(OPENING),   KW_OLD(SPACED), KW_OLD(FILLED)};
+    for (size_t i = 0; i < G_N_ELEMENTS(places); i++) {
+        kw_change_rules rules = kw_change_rules_at(KW_LADDER_ADD, places[i]);
+        g_autoptr(kw_policy) policy = compile_added(places[i], KW_CHANGE_SEVERAL_WRITERS);
         const kw_table *table = kw_policy_find_table(policy, KW_BYTES_LITERAL("t"));
-        assert_role(&table->paths[0], version->old_role);
-        assert_role(&table->paths[1], version->new_role);
-        assert_role(&table->paths[2], version->new_role);
+        assert_role(&table->paths[0], rules.old_role);
+        assert_role(&table->paths[1], rules.new_role);
+        assert_role(&table->paths[2], rules.new_role);
         assert_role(&table->paths[3], (kw_role){1, 1, true, true});
-        g_assert_true(kw_path_is_filling(&table->paths[1]) == !version->new_role.scan);
+        g_assert_true(kw_path_is_filling(&table->paths[1]) == !rules.new_role.scan);
         g_assert_true(table->changing && table->changing_order);
-        g_assert_true(table->atomics_held == (version->atomics == KW_CHANGE_ATOMICS_HELD));
-        g_assert_cmpint(table->ordering.order, ==, kw_change_version_write_order(version));
-        g_assert_true(table->ordering.waits_for_next_ms == version->waits_for_next_ms);
+        g_assert_true(table->atomics_held == (rules.atomics == KW_ATOMICS_HELD));
+        g_assert_cmpint(table->ordering.order, ==, rules.order);
+        g_assert_true(table->ordering.waits_for_next_ms == rules.waits_for_next_ms);
         g_assert_true(table->ordering.keeps_gone ==
-                      (version->control && versions[i] != KW_CHANGE_VERSION_FILLED_STAMPED));
+                      (rules.order == KW_WRITE_ORDER_STAMP && places[i] != KW_OLD(FILLED)));
     }
 }
 
@@ -202,11 +205,12 @@ test_atomics(void)
                                          .old = {1, "t"},
                                          .old_given = {1, "t"},
                                          .old_version = {1, "0123456789abcdef0123456789abcdef"},
-                                         .version = KW_CHANGE_VERSION_HELD,
+                                         .place = KW_OLD(STAMPED),
                                          .atomics = true,
                                          .drops = i == 2,
                                          .writers = KW_CHANGE_SEVERAL_WRITERS,
                                          .step = 1,
+                                         .goal = KW_NEW(ALONE),
                                          .holder = "",
                                          .author = "",
                                          .reason = "",
@@ -229,22 +233,21 @@ test_atomics(void)
 static void
 test_dropped(void)
 {
-    const kw_change_version_id versions[] = {KW_CHANGE_VERSION_FILLING_2, KW_CHANGE_VERSION_FILLING_1,
-                                             KW_CHANGE_VERSION_0};
-    for (size_t i = 0; i < G_N_ELEMENTS(versions); i++) {
-        const kw_change_version *version = kw_change_version_of(versions[i]);
-        g_autoptr(kw_policy) policy = compile_paths(versions[i], KW_CHANGE_SEVERAL_WRITERS, true);
+    const kw_change_place places[] = {KW_OLD(SPACED), KW_OLD(OPENING), KW_OLD(ALONE)};
+    for (size_t i = 0; i < G_N_ELEMENTS(places); i++) {
+        kw_change_rules rules = kw_change_rules_at(KW_LADDER_ADD, places[i]);
+        g_autoptr(kw_policy) policy = compile_paths(places[i], KW_CHANGE_SEVERAL_WRITERS, true);
         const kw_table *table = kw_policy_find_table(policy, KW_BYTES_LITERAL("t"));
         g_assert_cmpuint(table->paths_count, ==, 2);
         g_assert_cmpuint(table->placements_count, ==, 4);
-        assert_role(&table->paths[0], version->old_role);
+        assert_role(&table->paths[0], rules.old_role);
         assert_role(&table->paths[1], (kw_role){1, 1, true, true});
         for (size_t j = 0; j < table->placements_count; j++) {
             const kw_path *path = table->placements[j].path;
             g_assert_cmpuint(table->placements[j].number, ==, j);
             g_assert_true(kw_path_is_dropped(path) == (j >= table->paths_count));
             if (j >= table->paths_count)
-                assert_role(path, version->new_role);
+                assert_role(path, rules.new_role);
         }
         g_assert_true(table->changing && !table->atomics_held && !table->ordering.keeps_gone);
     }
@@ -255,7 +258,7 @@ test_dropped(void)
 static void
 test_added_after_atomics(void)
 {
-    g_autoptr(kw_policy) policy = compile_added(KW_CHANGE_VERSION_ENTER_HELD, KW_CHANGE_SEVERAL_WRITERS);
+    g_autoptr(kw_policy) policy = compile_added(KW_OLD(HELD), KW_CHANGE_SEVERAL_WRITERS);
     const kw_table *table = kw_policy_find_table(policy, KW_BYTES_LITERAL("t"));
     g_assert_cmpint(table->model->atomics, <, 0);
     g_assert_cmpint(table->ordering.order, ==, KW_WRITE_ORDER_STORE);
@@ -267,7 +270,7 @@ test_added_after_atomics(void)
 static void
 test_added_by_one_writer(void)
 {
-    g_autoptr(kw_policy) policy = compile_added(KW_CHANGE_VERSION_FILLING, KW_CHANGE_ONE_WRITER);
+    g_autoptr(kw_policy) policy = compile_added(KW_OLD(BOTH), KW_CHANGE_ONE_WRITER);
     const kw_table *table = kw_policy_find_table(policy, KW_BYTES_LITERAL("t"));
     assert_role(&table->paths[0], (kw_role){1, 1, true, true});
     assert_role(&table->paths[1], (kw_role){1, 1, false, false});
@@ -279,18 +282,18 @@ test_added_by_one_writer(void)
 static void
 test_expected_steps(void)
 {
-    kw_change_record record = record_of(KW_CHANGE_VERSION_1, false, "primary");
-    record.goal = KW_CHANGE_GOAL_COPIED;
+    kw_change_record record = record_of(KW_OLD(OPENING), false, "primary");
+    record.goal = KW_OLD(BOTH);
     g_autoptr(kw_change_set) one = kw_change_set_new(&record, 1, NULL);
     g_assert_true(kw_change_set_expects_step(one, NULL));
     g_assert_false(kw_change_set_expects_step(one, one));
-    record.version = KW_CHANGE_VERSION_2;
+    record.place = KW_OLD(BOTH);
     record.step = 4;
     g_autoptr(kw_change_set) resting = kw_change_set_new(&record, 1, NULL);
     g_assert_false(kw_change_set_expects_step(resting, one)); /* for a pass, once a minute */
     g_assert_false(kw_change_set_waits_for_switch(one));
     g_assert_true(kw_change_set_waits_for_switch(resting));
-    record.goal = KW_CHANGE_GOAL_SWITCHED;
+    record.goal = KW_NEW(BOTH);
     g_autoptr(kw_change_set) ordered = kw_change_set_new(&record, 1, NULL);
     g_assert_true(kw_change_set_expects_step(ordered, resting)); /* a new goal, before the first step */
     g_assert_false(kw_change_set_waits_for_switch(ordered));
@@ -302,7 +305,7 @@ test_expected_steps(void)
     g_assert_false(kw_change_set_expects_step(ended, switched));
     record.under_way = true;
     record.writers = KW_CHANGE_ONE_WRITER;
-    record.version = KW_CHANGE_VERSION_BOTH_OLD;
+    record.place = KW_OLD(BOTH);
     g_autoptr(kw_change_set) alone = kw_change_set_new(&record, 1, NULL);
     g_assert_false(kw_change_set_expects_step(alone, NULL));
 }
@@ -311,7 +314,7 @@ test_expected_steps(void)
 static kw_change_record
 other_of(uint64_t rows_copied)
 {
-    kw_change_record record = record_of(KW_CHANGE_VERSION_2, true, "other");
+    kw_change_record record = record_of(KW_OLD(BOTH), true, "other");
     record.rows_copied = rows_copied;
     return record;
 }
@@ -328,11 +331,11 @@ rows_copied_in(const kw_change_set *set, const char *path)
 static void
 test_step_of_one(void)
 {
-    kw_change_record stepped = record_of(KW_CHANGE_VERSION_1, true, "primary");
+    kw_change_record stepped = record_of(KW_OLD(OPENING), true, "primary");
     const kw_change_record old[] = {stepped, other_of(500)};
-    stepped.version = KW_CHANGE_VERSION_2;
+    stepped.place = KW_OLD(BOTH);
     stepped.step++;
-    const kw_change_record new[] = {stepped, other_of(500), record_of(KW_CHANGE_VERSION_0, true, "third")};
+    const kw_change_record new[] = {stepped, other_of(500), record_of(KW_OLD(ALONE), true, "third")};
     const kw_change_record own[] = {old[0], other_of(100)};
     g_autoptr(kw_change_set) before = kw_change_set_new(old, 2, NULL),
                              after = kw_change_set_new(new, 3, NULL),

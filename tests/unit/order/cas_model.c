@@ -4,7 +4,7 @@
 
 #include "cas_world.h"
 
-#include "change/version.h"
+#include "change/ladder.h"
 
 #include <glib.h>
 #include <string.h>
@@ -529,7 +529,7 @@ begins_atomics(const search *with, unsigned turn)
     if (with->model->turns_count == 0 || with->model->turns[turn] == CAS_ALLOWED)
         return true;
     return with->model->turns[turn] == CAS_HELD &&
-           kw_change_version_of(KW_CHANGE_VERSION_HELD)->atomics != KW_CHANGE_ATOMICS_HELD;
+           kw_change_rules_at(KW_LADDER_ATOMICS, KW_OLD(STAMPED)).atomics != KW_ATOMICS_HELD;
 }
 
 static void
@@ -603,16 +603,15 @@ begin_calls(const search *with, const world *in)
 
 /* --- versions --------------------------------------------------------------------------------- */
 
-/* True if the next version needs a grace: from KW_CHANGE_VERSION_HELD on, unless no atomic operation has run
+/* True if the end of the change needs a grace (gateway/change_planner.c): unless no atomic operation has run
  * and none will. */
 static bool
 needs_grace(const search *with, unsigned turn)
 {
-    unsigned needs = kw_change_version_next(KW_CHANGE_VERSION_HELD, KW_CHANGE_FORWARD).needs;
     bool held = with->model->turns[turn] == CAS_HELD, ran = false;
     for (unsigned i = 0; i < turn + 2; i++)
         ran = ran || with->model->turns[i] == CAS_ALLOWED;
-    return held && ran && needs & KW_CHANGE_NEEDS_GRACE && !with->model->no_grace;
+    return held && ran && !with->model->no_grace;
 }
 
 static bool

@@ -9,7 +9,7 @@
  * have no effect. If others could have read it before the operation replaced it, the history is not followed.
  *
  * If `turns` is set, a change allows or forbids atomic operations while two gateways serve the table. What
- * gateways do in the middle of it is that of KW_CHANGE_VERSION_HELD in change/version.c. A gateway loads the
+ * gateways do in the middle of it is that of stamped-old in change/ladder.c. A gateway loads the
  * next version at any time; its calls in progress end under the one under which they began. A gateway that
  * dies or stands still leaves calls without an answer, which can be applied late.
  */
@@ -32,7 +32,7 @@ enum {
 /* What gateways do with the table. */
 typedef enum cas_turn {
     CAS_FORBIDDEN, /* atomic operations are refused; writes do not write kw:w */
-    CAS_HELD,      /* KW_CHANGE_VERSION_HELD */
+    CAS_HELD,      /* KW_OLD(STAMPED) */
     CAS_ALLOWED    /* atomic operations run; every write writes kw:w */
 } cas_turn;
 

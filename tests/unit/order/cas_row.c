@@ -1,7 +1,7 @@
 /* The rows of cas_model. */
 #include "cas_world.h"
 
-#include "change/version.h"
+#include "change/ladder.h"
 
 #include <glib.h>
 
@@ -16,7 +16,9 @@ static bool
 writes_writer(const cas_model *model, const op *of)
 {
     cas_turn turn = op_turn(model, of);
-    return turn == CAS_HELD ? kw_change_version_of(KW_CHANGE_VERSION_HELD)->control : turn == CAS_ALLOWED;
+    return turn == CAS_HELD
+               ? kw_change_rules_at(KW_LADDER_ATOMICS, KW_OLD(STAMPED)).order == KW_WRITE_ORDER_STAMP
+               : turn == CAS_ALLOWED;
 }
 
 bool

@@ -1,5 +1,5 @@
 /* The fixture of tests of a change in a store with several writers: a table whose path has two placements, as
- * under version 2 and 3 (change/version.h). The store is store/order over a store in memory, so that puts and
+ * under version 2 and 3 (change/ladder.h). The store is store/order over a store in memory, so that puts and
  * removals have control cells. The store in memory keeps one version of each cell and no delete markers. */
 #pragma once
 
