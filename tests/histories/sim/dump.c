@@ -13,7 +13,10 @@ print_hex(kw_bytes bytes)
 static gboolean
 dump_row(gpointer key, gpointer value, gpointer user)
 {
-    static const char *const kinds[] = {"put", "delete-column", "delete-family"};
+    static const char *const kinds[] = {[SIM_PUT] = "put",
+                                        [SIM_DELETE_VERSION] = "delete-version",
+                                        [SIM_DELETE_COLUMN] = "delete-column",
+                                        [SIM_DELETE_FAMILY] = "delete-family"};
     const sim_row *row = value;
     (void)key;
     (void)user;

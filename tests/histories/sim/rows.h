@@ -33,9 +33,9 @@ void sim_rows_set_clock(sim_rows *rows, sim_region region, int64_t offset_ms);
  * configured. */
 void sim_rows_purge(sim_rows *rows, int64_t markers_ms);
 
-/* Prints a line per cell or delete marker: row key, family:qualifier (all in hex), put, delete-column or
- * delete-family, timestamp, TTL in milliseconds (0: none), value in hex. Nothing if there is no such table.
- */
+/* Prints a line per cell or delete marker: row key, family:qualifier (all in hex), put, delete-version,
+ * delete-column or delete-family, timestamp, TTL in milliseconds (0: none), value in hex. Nothing if there is
+ * no such table. */
 void sim_rows_dump(sim_rows *rows, const char *table);
 /* Prints a line for each put, since the last call, of a cell that had the same timestamp and another value:
  * row key, qualifier and both values in hex. */
