@@ -267,7 +267,7 @@ test_get_many(void)
     g_assert_cmpint(self->found[1].error.code, ==, KW_OK);
     g_assert_cmpint(self->found[4].error.code, ==, KW_INVALID);
     g_assert_cmpint(self->found[5].error.code, ==, KW_CORRUPT);
-    ASSERT_TEXT(self->found[5].error, "table counters, path primary, row c: table counters, field hits");
+    ASSERT_TEXT(self->found[5].error, "table counters, path primary, row c: field hits");
     desk_free(self);
 }
 
