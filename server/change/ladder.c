@@ -1,4 +1,4 @@
-/* See ladder.h. ARCHITECTURE.md, "What a change of a key rule does", has the same table with reasons. */
+/* See ladder.h. docs/design/changes.md gives the reasons. */
 #include "change/ladder.h"
 
 #include <glib.h>
