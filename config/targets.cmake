@@ -10,5 +10,6 @@ include(GNUInstallDirs)
 install(FILES keyway-policy.schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/keyway)
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES ${PROJECT_SOURCE_DIR}/man/keyway-policy.5 DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
-install(FILES ${PROJECT_SOURCE_DIR}/man/keyway-filters.7 ${PROJECT_SOURCE_DIR}/man/keyway-ordering.7
+install(FILES ${PROJECT_SOURCE_DIR}/man/keyway-changes.7 ${PROJECT_SOURCE_DIR}/man/keyway-filters.7
+  ${PROJECT_SOURCE_DIR}/man/keyway-ordering.7
   DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)

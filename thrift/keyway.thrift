@@ -491,7 +491,7 @@ struct ChangeStatus {
   /** The place of the change on its ladder: a rung, and the side whose rows queries read. In both-old, writes go to the
    *  rows under both key rules, and queries read those under the old one. both-new differs from both-old in that queries
    *  read the rows under the new key rule. In closing-new, the cursors of scans under the old key rule are rejected: the
-   *  change is being completed. On HBase, a change also passes other rungs, which the manual page keyway-policy(5)
+   *  change is being completed. On HBase, a change also passes other rungs, which the manual page keyway-changes(7)
    *  lists. */
   3: required string version,
   /** What the gateway does now, or waits for, such as copying, comparing, or ready to switch. */

@@ -35,7 +35,7 @@ kw_change_phase(const kw_change_status *change)
     return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
-/* What the rungs of the ladder do (keyway-policy(5)). `%s`: the rows that queries read. Other rungs use only
+/* What the rungs of the ladder do (keyway-changes(7)). `%s`: the rows that queries read. Other rungs use only
  * one placement. */
 static const struct {
     const char *rung;

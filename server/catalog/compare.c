@@ -7,11 +7,11 @@
 
 #define CHANGE_ONLINE                                                                                        \
     "change it while the table is in use: set policy.source: store and run keyway policy apply "             \
-    "(keyway-policy(5), CHANGING A KEY RULE)"
+    "(keyway-changes(7))"
 #define FINGERPRINT_DIGITS 8 /* digits of a fingerprint in a message */
 /* A format with one argument, the name of the table. */
 #define COPY_ROWS_INSTEAD                                                                                    \
-    "copy the rows to a new table (keyway-policy(5), CHANGING A KEY RULE): keyway scan %s --full-scan -o "   \
+    "copy the rows to a new table (keyway-changes(7)): keyway scan %s --full-scan -o "                       \
     "jsonl, then keyway import"
 
 kw_rows_found
@@ -123,7 +123,7 @@ refuse_added(const comparing *self, const kw_path_facts *path, kw_error *ret_err
         ret_error, KW_REFUSED,
         "table %s, path %s: the table holds rows already, and the new path would only hold what is "
         "written from now on; leave the path out, or add it while the table is in use: set "
-        "policy.source: store and run keyway policy apply (keyway-policy(5), CHANGING A KEY RULE)",
+        "policy.source: store and run keyway policy apply (keyway-changes(7))",
         self->wanted->table, path->name);
 }
 

@@ -439,7 +439,7 @@ kw_exchange_has_stored_policy(const kw_exchange *exchange, kw_error *ret_error)
     return kw_error_set(ret_error, KW_REFUSED,
                         "this gateway has its policy from %s (policy.source: file): change the file and "
                         "run `keyway reload`, or move the policy to the store; see "
-                        "keyway-policy(5), POLICY VERSIONS",
+                        "keyway-changes(7), POLICY VERSIONS",
                         name);
 }
 

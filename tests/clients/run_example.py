@@ -40,7 +40,7 @@ tables:
 """
 INSTALLED = [
     "sbin/keywayd", "bin/keyway", "include/keyway.h", "lib/systemd/system/keywayd.service", "share/man/man1/keyway.1",
-    "share/man/man5/keyway-policy.5", "share/man/man7/keyway-filters.7",
+    "share/man/man5/keyway-policy.5", "share/man/man7/keyway-changes.7", "share/man/man7/keyway-filters.7",
     "share/man/man7/keyway-ordering.7", "share/man/man8/keywayd.8", "share/keyway/keyway-policy.schema.json",
     "share/bash-completion/completions/keyway", "share/doc/keyway/examples/order-tracking.yaml",
 ]

@@ -3,5 +3,5 @@
 set -u
 shopt -s nullglob
 pages=("$1"/man/*.[1-9])
-[ ${#pages[@]} -ge 5 ] || { echo "man pages are missing: ${pages[*]}"; exit 1; }
+[ ${#pages[@]} -ge 6 ] || { echo "man pages are missing: ${pages[*]}"; exit 1; }
 "$2" -T lint -W warning "${pages[@]}"

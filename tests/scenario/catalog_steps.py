@@ -121,14 +121,14 @@ class Steps(unittest.TestCase):
         finally:
             admin.close()
 
-    # --- steps described in keyway-policy(5) --------------------------------------------------
+    # --- steps described in keyway-changes(7) -------------------------------------------------
 
     def test_another_layout(self):
         with_layout_2 = BASE + "    layout: 2\n    store_table: {name}_2\n"
         gateway = self.open()
         self.put_rows(gateway)
         self.refuse(gateway, with_layout_2, "table events, path primary: its rows were written under layout 1 (store table {name}, ",
-                    "and this policy has layout 2 (store table {name}_2, ", "keyway-policy(5), CHANGING A KEY RULE")
+                    "and this policy has layout 2 (store table {name}_2, ", "keyway-changes(7)")
         self.assertEqual(self.count(gateway), ROWS)
         self.put_rows(gateway, ROWS)
         gateway.write_policy(policy(self.name, BASE))
@@ -270,7 +270,7 @@ class Steps(unittest.TestCase):
         return done.stdout
 
     def test_rows_move_as_the_manual_says(self):
-        """CHANGING A KEY RULE in keyway-policy(5), step by step."""
+        """COPYING BY SCAN AND IMPORT in keyway-changes(7), step by step."""
         new = FIELDS + "    key: [{{field: ts}}, {{field: id}}]\n    store_table: {name}_moved\n" + BY_TS
         gateway = self.open(tables={"orders": BASE})
         data = gateway.data()
