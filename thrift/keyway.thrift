@@ -971,9 +971,9 @@ service Admin {
    *  tables. */
   list<ChangeStatus> changes(1: string table) throws (1: KeywayError failure),
   /** Carries out an action on the change of a table, and returns the changes of the table that are under way
-   *  afterwards. Fails with REFUSED if the change is not ready for the action, if the change has another version than
+   *  afterwards. Fails with REFUSED if the change is not ready for the action, if the change is at another place than
    *  `expected_version`, or if the gateway has its policy from a file; nothing has changed then. If the outcome is
-   *  unknown, `changes` shows the version of the change. */
+   *  unknown, `changes` shows the place of the change. */
   list<ChangeStatus> orderChange(1: string table, 2: ChangeAction action, 3: ChangeOptions options) throws (1: KeywayError failure),
   /** Compares one slice of a table's records under the old and the new key rule of a change. It can change the rows
    *  that queries do not read to match the rows that queries read. Fails with INVALID if no change is under way. */

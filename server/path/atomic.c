@@ -23,7 +23,7 @@ kw_atomic_set_held_error(const char *table, const char *verb, kw_error *ret_erro
     kw_error_set(
         ret_error, KW_UNAVAILABLE,
         "table %s: its key rule, its paths or its setting atomics are being changed, and the present "
-        "version of the change allows no %s; try again later (keyway change status %s)",
+        "place of the change allows no %s; try again later (keyway change status %s)",
         table, verb, table);
     ret_error->retry_after_ms = HELD_RETRY_MS;
 }

@@ -1,5 +1,5 @@
 /* Internal to service: holds atomic operations of a table while its key rule, its paths or its setting
- * atomics are being changed. Some versions of the change allow none (kw_table.atomics_held). Then these
+ * atomics are being changed. Some places of the change allow none (kw_table.atomics_held). Then these
  * operations wait in a queue of their loop, in order, until the loop gets a policy that allows them. Other
  * calls of the table do not wait.
  *
@@ -7,7 +7,7 @@
  *                                        |
  *                                        '--> the deadline passes: UNAVAILABLE, with retry_after_ms
  *
- * A call in the queue does not keep the policy under which it arrived, so the next version of the change does
+ * A call in the queue does not keep the policy under which it arrived, so the next place of the change does
  * not wait for it. Its memory is charged to its connection. The queue has a maximum length; a call that finds
  * it full is answered as if its deadline had passed. So that one caller cannot fill the queue, the calls of
  * one peer (the client certificate or address that limits.peer_connections counts) occupy at most a quarter

@@ -65,7 +65,7 @@ check_changing(const kw_scrub_request *request, kw_error *ret_error)
            kw_error_set(
                ret_error, KW_REFUSED,
                "table %s: rows can be repaired only while writes go to both store tables, and in the "
-               "present version of the change they do not",
+               "present place of the change they do not",
                request->table->name);
 }
 

@@ -59,7 +59,7 @@ class HBaseLoad(Load):
             self.counts["atomic"] += 1
             self.longest = max(self.longest, time.monotonic() - began)
         except KeywayError as failure:
-            if failure.code != Code.UNAVAILABLE or "version of the change allows no" not in failure.message:
+            if failure.code != Code.UNAVAILABLE or "place of the change allows no" not in failure.message:
                 raise
             assert failure.retry_after_ms > 0, failure
             self.counts["held"] += 1

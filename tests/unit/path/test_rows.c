@@ -341,7 +341,7 @@ test_held_atomics_of_shared_store(void)
                                             KW_WRITE_ORDER_STAMP};
     for (size_t i = 0; i < G_N_ELEMENTS(orders); i++) {
         static const char *const names[] = {"plain", "stamped", "unnoticed"};
-        static const char *const reasons[] = {"the present version of the change allows no put_if",
+        static const char *const reasons[] = {"the present place of the change allows no put_if",
                                               "put_if needs atomics: true", "put_if needs atomics: true"};
         for (size_t j = 0; j < G_N_ELEMENTS(names); j++) {
             kw_table *table = (kw_table *)desk_table(self, names[j]);
