@@ -4,7 +4,7 @@
  * other (change_parts.c).
  *
  *   pass:  rows of one placement (PASS_FIRST) --> rows of the other one (PASS_SECOND)
- *              --> rows of the first one again, if some are left (verb/copy_seen.h)
+ *              --> rows of the first one again, if some are left (reconcile/copy_seen.h)
  *
  * The first placement is the one that scans read. A row that the first scan finds is in the other placement
  * before the second scan begins, unless its write was given up. Otherwise, most passes that run while callers
@@ -210,7 +210,7 @@ kw_change_start_pass(kw_coordinator *self, const kw_change_record *known, const 
                                      .seen = kw_copy_seen_ref(work->seen),
                                      .seen_use = work->seen_use};
     kw_change_slice_prepare(self, &record, request);
-    kw_verb_copy(&self->call, &self->copy, on_passed, self);
+    kw_copy(&self->call, &self->copy, on_passed, self);
 }
 
 /* All writes under earlier versions have ended. If writes of this version leave no control cells, the sweep
@@ -227,5 +227,5 @@ kw_change_start_sweep(kw_coordinator *self, const kw_change_record *record, cons
                                      .until_ms = leaves ? record->set_at_ms - 1 : KW_TIMESTAMP_NONE - 1};
     g_assert(request.from);
     kw_change_slice_prepare(self, record, request);
-    kw_verb_copy(&self->call, &self->copy, on_passed, self);
+    kw_copy(&self->call, &self->copy, on_passed, self);
 }

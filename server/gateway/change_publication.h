@@ -6,7 +6,7 @@
 /* Replaces the states by the present ones. Main thread only. */
 void kw_change_publish(kw_gateway *gateway);
 
-/* The signature is that of kw_admin_sources; `user` is the kw_gateway. Any thread. */
+/* The signature is that of kw_http_sources; `user` is the kw_gateway. Any thread. */
 void kw_change_publication_read(void *user, void (*add)(void *list, const kw_change_status *change),
                                 void *list);
 

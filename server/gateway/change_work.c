@@ -392,7 +392,7 @@ start_copy(kw_coordinator *self, const kw_change_record *record, const kw_path *
                                          adds ? kw_path_scanned(path->table->paths) : &path->placements[1],
                                      .to = &path->placements[0]};
     kw_change_slice_prepare(self, record, request);
-    kw_verb_copy(&self->call, &self->copy, on_copied, self);
+    kw_copy(&self->call, &self->copy, on_copied, self);
 }
 
 static void
@@ -404,7 +404,7 @@ start_comparison(kw_coordinator *self, const kw_change_record *record, const kw_
                                        .settle_ms = SETTLE_MS,
                                        .repair = true,
                                        .changing = path};
-    kw_verb_scrub(&self->call, &self->compare, on_compared, self);
+    kw_scrub(&self->call, &self->compare, on_compared, self);
 }
 
 static void

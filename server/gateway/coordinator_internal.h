@@ -28,7 +28,7 @@
 #include "gateway/change_pace.h"
 #include "gateway/change_planner.h"
 #include "gateway/coordinator.h"
-#include "verb/verb.h"
+#include "reconcile/reconcile.h"
 
 /* The work of one change: the part of its state that is not in the catalog. */
 typedef struct kw_change_work {

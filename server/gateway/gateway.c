@@ -166,7 +166,7 @@ open_all(kw_gateway *gateway, kw_error *ret_error)
 static void
 close_all(kw_gateway *gateway)
 {
-    kw_admin_stop(gateway->admin);
+    kw_http_stop(gateway->http);
     if (gateway->loop) {
         kw_signals_close(gateway);
         kw_timer_free(gateway->timer);

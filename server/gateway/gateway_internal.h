@@ -2,7 +2,7 @@
  * the lock guards. */
 #pragma once
 
-#include "admin/admin.h"
+#include "http/http.h"
 #include "base/thread.h"
 #include "catalog/catalog.h"
 #include "gateway/gateway.h"
@@ -70,7 +70,7 @@ typedef struct kw_gateway {
 
     kw_service *service;
     kw_net *net;
-    kw_admin *admin;
+    kw_http *http;
     kw_tls_context **tls; /* per listener; NULL without TLS */
     uint16_t *ports;      /* per listener */
     size_t listeners_count;

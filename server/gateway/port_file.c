@@ -58,7 +58,7 @@ kw_port_file_write(const kw_gateway *gateway, kw_error *ret_error)
         before = ",";
         g_string_append_printf(file, "listener=%s\n", text);
     }
-    if (gateway->admin) {
+    if (gateway->http) {
         g_autofree char *text = address_text(model->admin.host, gateway->admin_port);
         g_string_append_printf(line, "; admin http://%s", text);
         g_string_append_printf(file, "admin=%s\n", text);

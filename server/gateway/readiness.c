@@ -74,7 +74,7 @@ bool
 kw_readiness_start_admin(kw_gateway *gateway, kw_error *ret_error)
 {
     const kw_model *model = kw_gateway_model(gateway);
-    kw_admin_sources sources = {.user = gateway,
+    kw_http_sources sources = {.user = gateway,
                                 .service = gateway->service,
                                 .store = gateway->store,
                                 .ready = is_ready,
@@ -85,7 +85,7 @@ kw_readiness_start_admin(kw_gateway *gateway, kw_error *ret_error)
                                 .started_at_ms = gateway->started_at_ms};
     if (!model->admin_enabled)
         return true;
-    gateway->admin =
-        kw_admin_start(model->admin.host, model->admin.port, &sources, &gateway->admin_port, ret_error);
-    return gateway->admin != NULL;
+    gateway->http =
+        kw_http_start(model->admin.host, model->admin.port, &sources, &gateway->admin_port, ret_error);
+    return gateway->http != NULL;
 }

@@ -3,7 +3,7 @@
 #include "config/edit.h"
 #include "config/memory.h"
 #include "config/shared.h"
-#include "service/candidate.h"
+#include "service/methods/candidate.h"
 
 #include <glib.h>
 #include <string.h>

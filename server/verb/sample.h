@@ -4,7 +4,7 @@
  *   sample.c          which rows: the first and last rows of every region, and rows after random keys
  *   sample_verdict.c  what the sample shows: the refusal, and other settings that would fit. Pure
  *
- * Every row that is read must fit. The check does not prove that all rows do (kw_verb_verify does).
+ * Every row that is read must fit. The check does not prove that all rows do (kw_verify does).
  */
 #pragma once
 

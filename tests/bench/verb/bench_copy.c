@@ -105,7 +105,7 @@ static void
 start_copy(bench *self, kw_call *call)
 {
     self->copying = true;
-    kw_verb_copy(call, &self->request, on_copied, self);
+    kw_copy(call, &self->request, on_copied, self);
 }
 
 static double

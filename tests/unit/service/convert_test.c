@@ -1,7 +1,7 @@
 /* Conversion of records from callers and back. */
-#include "service/convert.h"
+#include "service/methods/convert.h"
 
-#include "service/items.h"
+#include "service/methods/items.h"
 #include "unit/service/fixture.h"
 
 #include <glib.h>

@@ -1,5 +1,5 @@
 /* Conversion of queries, and the errors for invalid ones. */
-#include "service/query.h"
+#include "service/methods/query.h"
 
 #include "unit/service/fixture.h"
 

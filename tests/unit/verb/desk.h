@@ -4,6 +4,7 @@
 #pragma once
 
 #include "support/memory_store.h"
+#include "reconcile/reconcile.h"
 #include "verb/verb.h"
 
 #include <glib.h>

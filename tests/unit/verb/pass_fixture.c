@@ -89,7 +89,7 @@ pass_fixture_slice(pass_fixture *self)
     static uint8_t after[100];
     desk *on = self->apart.desk;
     on->done = false;
-    kw_verb_copy(&on->call, &self->request, answered, self);
+    kw_copy(&on->call, &self->request, answered, self);
     desk_wait(on);
     self->slices++;
     if (!self->ended) /* it is repeated */

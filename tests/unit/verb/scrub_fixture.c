@@ -126,7 +126,7 @@ scrub_one_slice(scrub_fixture *self, kw_scrub_result *ret_result)
 {
     answer to = {self, ret_result};
     self->desk->done = false;
-    kw_verb_scrub(&self->desk->call, &self->request, slice_done, &to);
+    kw_scrub(&self->desk->call, &self->request, slice_done, &to);
     desk_wait(self->desk);
     return self->error.code == KW_OK;
 }

@@ -55,7 +55,7 @@ copy(fixture *self)
 {
     self->desk->done = false;
     self->result = (kw_copy_result){0};
-    kw_verb_copy(&self->desk->call, &self->request, answered, self);
+    kw_copy(&self->desk->call, &self->request, answered, self);
     desk_wait(self->desk);
     return self->error.code == KW_OK;
 }

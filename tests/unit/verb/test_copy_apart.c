@@ -45,7 +45,7 @@ visit(fixture *self, kw_copy_mode mode, apart_side from)
     self->sum = self->slice = (kw_copy_result){0};
     while (!self->slice.end) {
         on->done = false;
-        kw_verb_copy(&on->call, &self->request, answered, self);
+        kw_copy(&on->call, &self->request, answered, self);
         desk_wait(on);
         g_assert_cmpstr(self->error.text, ==, "");
         self->sum.rows += self->slice.rows;
@@ -412,7 +412,7 @@ static void
 start_slice(fixture *self)
 {
     self->apart.desk->done = false;
-    kw_verb_copy(&self->apart.desk->call, &self->request, answered, self);
+    kw_copy(&self->apart.desk->call, &self->request, answered, self);
     desk_wait(self->apart.desk);
 }
 

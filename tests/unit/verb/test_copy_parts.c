@@ -1,7 +1,7 @@
 /* Passes that scan several parts of a placement at the same time. */
 #include "pass_fixture.h"
 
-#include "verb/copy_parts.h"
+#include "reconcile/copy_parts.h"
 
 /* --- parts ------------------------------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /* What a pass remembers of the rows that it has scanned. */
-#include "verb/copy_seen.h"
+#include "reconcile/copy_seen.h"
 
 #include "base/bytes.h"
 

@@ -3,7 +3,7 @@
 #include "apart_fixture.h"
 #include "contract/simulated_place.h"
 #include "order_bed.h"
-#include "verb/scrub.h"
+#include "reconcile/scrub.h"
 
 /* --- two rows ------------------------------------------------------------------------------------ */
 
@@ -148,7 +148,7 @@ compare(fixture *self)
     do {
         on->done = false;
         self->slice = (kw_scrub_result){0};
-        kw_verb_scrub(&on->call, &self->request, slice_done, self);
+        kw_scrub(&on->call, &self->request, slice_done, self);
         desk_wait(on);
         g_assert_cmpstr(self->error.text, ==, "");
         add_slice(self);

@@ -48,7 +48,7 @@ compare_slice(fixture *self)
 {
     self->desk->done = false;
     self->slice = (kw_scrub_result){0};
-    kw_verb_scrub(&self->desk->call, &self->request, slice_done, self);
+    kw_scrub(&self->desk->call, &self->request, slice_done, self);
     desk_wait(self->desk);
     return self->error.code == KW_OK;
 }

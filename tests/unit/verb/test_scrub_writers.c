@@ -3,7 +3,7 @@
  * row must show the same values as the primary one. With a horizon that lies among the writes in progress it
  * does not, which shows that the horizon protects them. */
 #include "support/seeded.h"
-#include "verb/scrub.h"
+#include "reconcile/scrub.h"
 
 #define COLUMNS 2
 #define HORIZON_MS 100

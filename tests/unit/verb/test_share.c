@@ -1,6 +1,6 @@
 /* The share of the rows up to a key, estimated from row keys only: for keys that are spread evenly, it is
  * near the real one, whether they begin with bytes, hexadecimal or decimal digits. */
-#include "verb/share.h"
+#include "reconcile/share.h"
 
 #include <glib.h>
 #include <string.h>

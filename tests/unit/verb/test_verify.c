@@ -2,7 +2,7 @@
 #include "desk.h"
 
 #include "rule/layout.h"
-#include "verb/verify.h"
+#include "reconcile/verify.h"
 
 #define ROWS 3000
 #define STRAYS 40
@@ -88,7 +88,7 @@ slice(fixture *self, kw_bytes cursor, uint32_t max_rows)
                                  .max_rows = max_rows,
                                  .max_examples = 3};
     self->desk->done = false;
-    kw_verb_verify(&self->desk->call, &request, verified, self);
+    kw_verify(&self->desk->call, &request, verified, self);
     desk_wait(self->desk);
     const kw_verify_result *last = &self->last;
     if (self->desk->error.code != KW_OK)

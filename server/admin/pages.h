@@ -1,9 +1,0 @@
-/* Internal to admin: the pages. Each function appends its page to body and returns the HTTP status. */
-#pragma once
-
-#include "admin/admin.h"
-
-unsigned kw_page_live(const kw_admin_sources *sources, kw_buffer *body);
-unsigned kw_page_ready(const kw_admin_sources *sources, kw_buffer *body);
-unsigned kw_page_metrics(const kw_admin_sources *sources, kw_buffer *body);
-unsigned kw_page_index(const kw_admin_sources *sources, kw_buffer *body);
