@@ -143,3 +143,10 @@ kw_be64_load(const uint8_t *from)
     memcpy(&value, from, 8);
     return __builtin_bswap64(value);
 }
+
+/* The bytes as error texts show them: control and non-ASCII bytes as \xNN, and "..." in place of the rest
+ * after about 60 characters. */
+typedef struct kw_shown {
+    char text[64 + 4];
+} kw_shown;
+kw_shown kw_show(kw_bytes bytes);

@@ -3,7 +3,7 @@
  * add. If rows must be read or written differently because of a new member, a release that ignored it would
  * harm them: such facts get a greater `form`, and a release that does not know the form refuses them. */
 #include "catalog/facts.h"
-#include "catalog/json.h"
+#include "base/json.h"
 
 #include "store/check.h"
 
@@ -184,22 +184,22 @@ parse_placement(JsonObject *from, kw_arena *arena, kw_placement_facts *to)
 {
     int64_t layout = number_of(from, "layout");
     *to = (kw_placement_facts){.layout = (uint32_t)layout,
-                               .fingerprint = kw_catalog_json_text(from, "fingerprint", arena),
-                               .rule = kw_catalog_json_text(from, "rule", arena),
-                               .store_table = kw_catalog_json_text(from, "store_table", arena),
+                               .fingerprint = kw_json_text(from, "fingerprint", arena),
+                               .rule = kw_json_text(from, "rule", arena),
+                               .store_table = kw_json_text(from, "store_table", arena),
                                .verified = flag_of(from, "verified"),
                                .checked_rows = MAX(number_of(from, "checked_rows"), 0),
                                .checked_at_ms = MAX(number_of(from, "checked_at"), 0),
                                .retired_by = MAX(number_of(from, "retired_by"), 0)};
     return layout >= 0 && layout <= UINT32_MAX && to->fingerprint[0] && to->store_table[0] &&
-           parse_state(kw_catalog_json_text(from, "state", arena), &to->state);
+           parse_state(kw_json_text(from, "state", arena), &to->state);
 }
 
 static bool
 parse_path(JsonObject *from, kw_arena *arena, kw_path_facts *to)
 {
     JsonObject **objects;
-    *to = (kw_path_facts){.name = kw_catalog_json_text(from, "name", arena),
+    *to = (kw_path_facts){.name = kw_json_text(from, "name", arena),
                           .association = flag_of(from, "association")};
     if (!to->name[0] || !objects_of(from, "placements", arena, &objects, &to->placements_count))
         return false;
@@ -213,11 +213,11 @@ parse_path(JsonObject *from, kw_arena *arena, kw_path_facts *to)
 static bool
 parse_field(JsonObject *from, kw_arena *arena, kw_field_facts *to)
 {
-    *to = (kw_field_facts){.name = kw_catalog_json_text(from, "name", arena),
-                           .type = kw_catalog_json_text(from, "type", arena),
-                           .encoding = kw_catalog_json_text(from, "encoding", arena),
-                           .family = kw_catalog_json_text(from, "family", arena),
-                           .qualifier = kw_catalog_json_text(from, "qualifier", arena),
+    *to = (kw_field_facts){.name = kw_json_text(from, "name", arena),
+                           .type = kw_json_text(from, "type", arena),
+                           .encoding = kw_json_text(from, "encoding", arena),
+                           .family = kw_json_text(from, "family", arena),
+                           .qualifier = kw_json_text(from, "qualifier", arena),
                            .map = flag_of(from, "map"),
                            .key = flag_of(from, "key"),
                            .counter = flag_of(from, "counter"),
@@ -229,9 +229,9 @@ static bool
 parse_table(JsonObject *from, kw_arena *arena, kw_facts *to)
 {
     JsonObject **fields, **paths;
-    *to = (kw_facts){.table = kw_catalog_json_text(from, "table", arena),
-                     .marker = kw_catalog_json_text(from, "marker", arena),
-                     .order = kw_catalog_json_text(from, "order", arena),
+    *to = (kw_facts){.table = kw_json_text(from, "table", arena),
+                     .marker = kw_json_text(from, "marker", arena),
+                     .order = kw_json_text(from, "order", arena),
                      .atomics = flag_of(from, "atomics"),
                      .changing_atomics = flag_of(from, "changing_atomics"),
                      .atomics_given = -1};
@@ -253,7 +253,7 @@ kw_facts_parse(kw_bytes text, kw_arena *arena, kw_facts **ret_facts, kw_error *r
 {
     g_autoptr(JsonParser) parser = json_parser_new_immutable();
     kw_facts *facts = KW_ARENA_NEW(arena, kw_facts);
-    JsonObject *object = kw_catalog_json_object(parser, text);
+    JsonObject *object = kw_json_object(parser, text);
     int64_t form = object ? number_of(object, "form") : -1;
     if (form > FORM)
         return kw_error_set(
@@ -261,7 +261,7 @@ kw_facts_parse(kw_bytes text, kw_arena *arena, kw_facts **ret_facts, kw_error *r
             "the facts of table %s have form %" G_GINT64_FORMAT
             ", which a later release of Keyway wrote; this one knows form %d; start a release "
             "that knows it",
-            kw_show(kw_bytes_of_text(kw_catalog_json_text(object, "table", arena))).text, (gint64)form, FORM);
+            kw_show(kw_bytes_of_text(kw_json_text(object, "table", arena))).text, (gint64)form, FORM);
     if (!object || !parse_table(object, arena, facts))
         return kw_error_set(ret_error, KW_CORRUPT, "the facts of a table are damaged: %s",
                             kw_show(text).text);

@@ -1,6 +1,6 @@
 /* The content of a registration as JSON; see image.h. */
 #include "catalog/image.h"
-#include "catalog/json.h"
+#include "base/json.h"
 
 static void
 print_digests(JsonBuilder *to, const char *member, const kw_table_digest *digests, size_t count)
@@ -126,8 +126,8 @@ parse_report(JsonNode *node, kw_arena *arena, kw_change_report *to)
     int64_t step = from ? number_of(from, "step") : -1;
     if (step < 0)
         return false;
-    *to = (kw_change_report){.table = kw_catalog_json_text(from, "table", arena),
-                             .path = kw_catalog_json_text(from, "path", arena),
+    *to = (kw_change_report){.table = kw_json_text(from, "table", arena),
+                             .path = kw_json_text(from, "path", arena),
                              .started_ms = number_of(from, "started_ms"),
                              .step = (uint64_t)step};
     return to->table[0] && to->path[0] && to->started_ms >= 0;
@@ -155,7 +155,7 @@ bool
 kw_registration_parse(kw_bytes text, kw_arena *arena, kw_registration *to)
 {
     g_autoptr(JsonParser) parser = json_parser_new_immutable();
-    JsonObject *object = kw_catalog_json_object(parser, text);
+    JsonObject *object = kw_json_object(parser, text);
     return object && parse_digests(object, "serving", arena, &to->serving, &to->serving_count) &&
            parse_digests(object, "next", arena, &to->next, &to->next_count) &&
            parse_forgetting(object, arena, &to->forgetting) && parse_flag(object, "follows", &to->follows) &&

@@ -21,6 +21,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "change/version_name.h"
 
 #include <stddef.h>
 
@@ -33,12 +34,6 @@
 #define KW_VERSIONS_MAX 1000
 
 typedef struct kw_catalog kw_catalog;
-
-/* Number and ID of a version, as in the cell `policy` and in the key of the version's row. */
-typedef struct kw_version_name {
-    int64_t number; /* 0: none */
-    char id[33];    /* 32 hex digits */
-} kw_version_name;
 
 typedef struct kw_version {
     kw_version_name name;
@@ -60,10 +55,6 @@ typedef struct kw_version_draft {
 
 /* Generates an id. */
 void kw_version_draft_init(kw_version_draft *draft);
-
-/* Number 0 for an empty cell. CORRUPT if the cell cannot come from kw_version_print. */
-bool kw_version_parse(kw_bytes cell, kw_version_name *ret_name, kw_error *ret_error);
-kw_bytes kw_version_print(const kw_version_name *name, kw_arena *arena);
 
 /* Reads which version is current: one small get. Number 0: none, or there is no catalog yet. */
 typedef void (*kw_version_named)(void *user, const kw_version_name *current, const kw_error *error);

@@ -4,7 +4,7 @@
 #include "base/container.h"
 #include "base/log.h"
 #include "catalog/forget.h"
-#include "gateway/change_set.h"
+#include "change/set.h"
 #include "gateway/table_states.h"
 
 #include <glib.h>

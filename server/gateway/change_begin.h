@@ -3,7 +3,7 @@
 #pragma once
 
 #include "catalog/catalog.h"
-#include "gateway/change_set.h"
+#include "change/set.h"
 
 typedef struct kw_change_proposal {
     const kw_policy *old;         /* the current version */

@@ -5,7 +5,7 @@
  */
 #include "base/log.h"
 #include "catalog/changes.h"
-#include "gateway/change_merge.h"
+#include "change/merge.h"
 #include "gateway/change_request.h"
 #include "store/check.h"
 

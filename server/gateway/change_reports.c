@@ -1,4 +1,4 @@
-/* Reports, for changes in a store that several gateways write (catalog/changes.h).
+/* Reports, for changes in a store that several gateways write (change/record.h).
  *
  *   another policy is served --> no call uses an earlier one --> no write that such a call gave up can still
  *     be applied (store.late) --> the gateway knows the store's clock, if it soon sets timestamps

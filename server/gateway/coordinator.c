@@ -1,7 +1,7 @@
 #include "gateway/coordinator.h"
 
 #include "base/log.h"
-#include "gateway/change_merge.h"
+#include "change/merge.h"
 #include "gateway/change_publication.h"
 #include "gateway/coordinator_internal.h"
 #include "gateway/follower.h"

@@ -19,7 +19,7 @@
  * Main thread only, except for kw_coordinator_run_command. */
 #pragma once
 
-#include "gateway/change_set.h"
+#include "change/set.h"
 #include "gateway/gateway_internal.h"
 
 typedef struct kw_coordinator kw_coordinator;

@@ -23,10 +23,10 @@
  */
 #pragma once
 
-#include "gateway/change_callers.h"
+#include "change/callers.h"
 #include "gateway/change_estimate.h"
-#include "gateway/change_pace.h"
-#include "gateway/change_planner.h"
+#include "change/pace.h"
+#include "change/planner.h"
 #include "gateway/coordinator.h"
 #include "reconcile/reconcile.h"
 

@@ -1,7 +1,7 @@
 #include "gateway/policy_requests.h"
 
 #include "base/container.h"
-#include "gateway/change_set.h"
+#include "change/set.h"
 #include "gateway/policy_apply.h"
 
 #include <stdatomic.h>

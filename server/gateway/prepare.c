@@ -2,7 +2,7 @@
 
 #include "base/container.h"
 #include "base/log.h"
-#include "gateway/change_set.h"
+#include "change/set.h"
 #include "gateway/change_target.h"
 #include "gateway/hazards.h"
 #include "gateway/row_checks.h"

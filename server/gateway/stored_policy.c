@@ -1,7 +1,7 @@
 #include "gateway/stored_policy.h"
 
 #include "config/shared.h"
-#include "gateway/change_set.h"
+#include "change/set.h"
 #include "gateway/policy_file.h"
 
 typedef struct loading {

@@ -7,27 +7,6 @@
 
 #include <stdio.h>
 
-kw_shown
-kw_show(kw_bytes bytes)
-{
-    kw_shown shown;
-    size_t at = 0;
-    for (size_t i = 0; i < bytes.size; i++) {
-        if (at >= 60) {
-            memcpy(shown.text + at, "...", 3);
-            at += 3;
-            break;
-        }
-        uint8_t byte = bytes.data[i];
-        if (byte >= 0x20 && byte < 0x7f)
-            shown.text[at++] = (char)byte;
-        else
-            at += (size_t)snprintf(shown.text + at, sizeof shown.text - at, "\\x%02X", byte);
-    }
-    shown.text[at] = '\0';
-    return shown;
-}
-
 static bool
 is_word(uint8_t byte)
 {

@@ -43,9 +43,3 @@ bool kw_check_sum(kw_bytes table, const kw_column *column, int64_t stored, int64
  * delete up to it would hide later writes. Returns false. */
 bool kw_refuse_removal(kw_bytes table, kw_bytes row, int64_t newest_ms, int64_t left_ms, kw_error *ret_error);
 
-/* The bytes as error texts show them: control and non-ASCII bytes as \xNN, and "..." in place of the rest
- * after about 60 characters. */
-typedef struct kw_shown {
-    char text[64 + 4];
-} kw_shown;
-kw_shown kw_show(kw_bytes bytes);

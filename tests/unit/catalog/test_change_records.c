@@ -1,5 +1,5 @@
 /* Records of changes as JSON: what is printed is read back, and nothing else is read. */
-#include "catalog/changes.h"
+#include "change/record.h"
 
 #include <glib.h>
 

@@ -113,7 +113,7 @@ test_neighbors(void)
 }
 
 /* Passes also copy cells to the placement that get operations read. So puts wait for the next millisecond at
- * the place of a pass and before, or the pass is limited to older cells (gateway/change_planner.h), and
+ * the place of a pass and before, or the pass is limited to older cells (change/planner.h), and
  * another one beside puts that wait follows. A rung on which atomic operations are held has only one pass,
  * which an earlier pass has made short. */
 static void

@@ -1,5 +1,5 @@
 /* When callers count as present. The clock and the calls are made up. */
-#include "gateway/change_callers.h"
+#include "change/callers.h"
 
 #include <glib.h>
 

@@ -1,5 +1,5 @@
 /* The record of a change, written by several gateways. */
-#include "gateway/change_merge.h"
+#include "change/merge.h"
 
 #include <glib.h>
 

@@ -1,5 +1,5 @@
 /* The pace of a change follows the latencies of callers. The clock and the latencies are made up. */
-#include "gateway/change_pace.h"
+#include "change/pace.h"
 
 #include <glib.h>
 

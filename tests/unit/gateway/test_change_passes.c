@@ -1,6 +1,6 @@
 /* Which rows the slices of a pass or sweep scan: those that changed, or all if such a scan was too slow. The
  * linker replaces kw_copy and what would need a catalog by functions of this file. */
-#include "gateway/change_set.h"
+#include "change/set.h"
 #include "gateway/change_slice.h"
 #include "gateway/gateway_internal.h"
 #include "support/memory_store.h"

@@ -1,6 +1,6 @@
 /* The way of a change along its ladder: from every place, with every goal, it ends where it must, and
  * no step is made before what change/ladder.h demands for it. Gateways, time and work are made up. */
-#include "gateway/change_planner.h"
+#include "change/planner.h"
 
 #include <glib.h>
 

@@ -1,5 +1,5 @@
 /* The policy of a change's version. */
-#include "gateway/change_set.h"
+#include "change/set.h"
 
 #include "rule/policies.h"
 

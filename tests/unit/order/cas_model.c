@@ -603,7 +603,7 @@ begin_calls(const search *with, const world *in)
 
 /* --- versions --------------------------------------------------------------------------------- */
 
-/* True if the end of the change needs a grace (gateway/change_planner.c): unless no atomic operation has run
+/* True if the end of the change needs a grace (change/planner.c): unless no atomic operation has run
  * and none will. */
 static bool
 needs_grace(const search *with, unsigned turn)

@@ -1,5 +1,5 @@
 /* See changes_members.h. */
-#include "catalog/changes_members.h"
+#include "change/record_members.h"
 
 #include <glib.h>
 #include <stddef.h>

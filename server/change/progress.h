@@ -1,7 +1,7 @@
 /* How far a change has come, and where its goal leads: functions of its record only. */
 #pragma once
 
-#include "catalog/changes.h"
+#include "change/record.h"
 
 /* The place where the goal is reached. An added path is complete without a command if all rows are there. */
 kw_change_place kw_change_goal_place(const kw_change_record *record);

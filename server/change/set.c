@@ -1,7 +1,7 @@
-#include "gateway/change_set.h"
+#include "change/set.h"
 
-#include "gateway/change_merge.h"
-#include "gateway/change_progress.h"
+#include "change/merge.h"
+#include "change/progress.h"
 
 #include <glib.h>
 

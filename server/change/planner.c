@@ -1,4 +1,4 @@
-#include "gateway/change_planner.h"
+#include "change/planner.h"
 
 #include <glib.h>
 

@@ -1,4 +1,4 @@
-#include "gateway/change_progress.h"
+#include "change/progress.h"
 
 #include <glib.h>
 

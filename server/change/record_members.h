@@ -5,7 +5,7 @@
  * facts, which earlier releases then cannot read. */
 #pragma once
 
-#include "catalog/changes.h"
+#include "change/record.h"
 
 typedef enum kw_change_form {
     KW_CHANGE_TEXT,

@@ -1,4 +1,4 @@
-/* Internal to gateway: whether callers use this gateway, as its registration says. Pure.
+/* Whether callers use this gateway, as its registration says. Pure.
  *
  *   a look each second --> enough calls since the last look: callers are present
  *                      \-> for a while too few: they are not

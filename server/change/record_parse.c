@@ -1,8 +1,7 @@
 /* Parses records of changes; see changes_members.h. */
-#include "catalog/changes_members.h"
-#include "catalog/json.h"
+#include "change/record_members.h"
+#include "base/json.h"
 
-#include "store/check.h"
 
 /* NULL if the value has another type. */
 static const char *
@@ -280,7 +279,7 @@ kw_changes_parse(kw_bytes cell, kw_arena *arena, kw_change_record **ret_records,
         return true;
     }
     return (cell.size <= KW_CHANGES_BYTES_MAX &&
-            parse_records(kw_catalog_json_array(parser, cell), arena, ret_records, ret_count)) ||
+            parse_records(kw_json_array(parser, cell), arena, ret_records, ret_count)) ||
            kw_error_set(
                ret_error, KW_CORRUPT,
                "the catalog's records of changes cannot be read: they are damaged, or another version "

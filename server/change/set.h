@@ -1,8 +1,8 @@
-/* Internal to gateway: the records of changes that the catalog has (catalog/changes.h), with the models that
+/* The records of changes that the catalog has (change/record.h), with the models that
  * have the old key rules. Immutable, reference counted, main thread only. */
 #pragma once
 
-#include "catalog/changes.h"
+#include "change/record.h"
 #include "schema/policy.h"
 
 typedef struct kw_change_set {

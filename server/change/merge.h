@@ -1,4 +1,4 @@
-/* Internal to gateway: several gateways write the record of a change. Pure.
+/* Several gateways write the record of a change. Pure.
  *
  *   the holder      versions, and the progress of its work
  *   any gateway     what the operator commands: goal, pause, limit, comparison (which resets the progress)
@@ -11,7 +11,7 @@
  */
 #pragma once
 
-#include "catalog/changes.h"
+#include "change/record.h"
 
 /* Merges three states of the record of a change. Returns the record in the catalog (`theirs`), with the
  * progress of this gateway (`mine`) if `mine` has the same version of the change. Otherwise the result keeps

@@ -1,5 +1,5 @@
 /* Prints records of changes as JSON; see changes_members.h. */
-#include "catalog/changes_members.h"
+#include "change/record_members.h"
 
 #include <json-glib/json-glib.h>
 

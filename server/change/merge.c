@@ -1,4 +1,4 @@
-#include "gateway/change_merge.h"
+#include "change/merge.h"
 
 #include <glib.h>
 

@@ -1,4 +1,4 @@
-#include "gateway/change_pace.h"
+#include "change/pace.h"
 
 #include <glib.h>
 

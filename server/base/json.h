@@ -1,4 +1,4 @@
-/* Reads JSON of the catalog with limits, because other programs can also write there. */
+/* Reads JSON that other programs can have written, with limits. */
 #pragma once
 
 #include "base/arena.h"
@@ -7,9 +7,9 @@
 
 /* Parses a JSON object, owned by the parser. NULL if the text is not a JSON object, has comments, or is
  * nested deeper than what Keyway writes: json-glib reads nested values by recursion. */
-JsonObject *kw_catalog_json_object(JsonParser *parser, kw_bytes text);
+JsonObject *kw_json_object(JsonParser *parser, kw_bytes text);
 /* The same for an array. */
-JsonArray *kw_catalog_json_array(JsonParser *parser, kw_bytes text);
+JsonArray *kw_json_array(JsonParser *parser, kw_bytes text);
 
 /* The member's text, in the arena; "" if the member is absent or not a text. */
-const char *kw_catalog_json_text(JsonObject *from, const char *member, kw_arena *arena);
+const char *kw_json_text(JsonObject *from, const char *member, kw_arena *arena);

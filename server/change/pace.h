@@ -1,4 +1,4 @@
-/* Internal to gateway: how fast rows are copied and compared while callers use the gateway. Pure.
+/* How fast rows are copied and compared while callers use the gateway. Pure.
  *
  *   slice, while callers use this or another gateway --> a pause of several times its duration
  *   working window -> p99 of the callers' calls --> much more than in the last rest: longer pauses

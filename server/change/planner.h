@@ -1,4 +1,4 @@
-/* Internal to gateway: what the holder of a change does next, in a store that several gateways write. Pure.
+/* What the holder of a change does next, in a store that several gateways write. Pure.
  *
  *   registrations, as read ---> kw_change_planner_note ---> who has not reported; when a gateway disappeared
  *                                                              |
@@ -36,7 +36,7 @@
  */
 #pragma once
 
-#include "gateway/change_progress.h"
+#include "change/progress.h"
 
 typedef struct kw_change_planner {
     int64_t started_ms;    /* of the change */

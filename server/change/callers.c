@@ -1,4 +1,4 @@
-#include "gateway/change_callers.h"
+#include "change/callers.h"
 
 #define NS_PER_MS (UINT64_C(1000) * 1000)
 #define NS_PER_S (1000 * NS_PER_MS)

@@ -1,4 +1,4 @@
-#include "catalog/json.h"
+#include "base/json.h"
 
 #define DEPTH_MAX 8
 
@@ -38,21 +38,21 @@ load(JsonParser *parser, kw_bytes text)
 }
 
 JsonObject *
-kw_catalog_json_object(JsonParser *parser, kw_bytes text)
+kw_json_object(JsonParser *parser, kw_bytes text)
 {
     JsonNode *root = load(parser, text);
     return root && JSON_NODE_HOLDS_OBJECT(root) ? json_node_get_object(root) : NULL;
 }
 
 JsonArray *
-kw_catalog_json_array(JsonParser *parser, kw_bytes text)
+kw_json_array(JsonParser *parser, kw_bytes text)
 {
     JsonNode *root = load(parser, text);
     return root && JSON_NODE_HOLDS_ARRAY(root) ? json_node_get_array(root) : NULL;
 }
 
 const char *
-kw_catalog_json_text(JsonObject *from, const char *member, kw_arena *arena)
+kw_json_text(JsonObject *from, const char *member, kw_arena *arena)
 {
     JsonNode *node = json_object_get_member(from, member);
     const char *text = node && JSON_NODE_HOLDS_VALUE(node) ? json_node_get_string(node) : NULL;
