@@ -2,8 +2,8 @@
  * table with a hundred fields has only a few KiB. A reader ignores unknown members, which later releases may
  * add. If rows must be read or written differently because of a new member, a release that ignored it would
  * harm them: such facts get a greater `form`, and a release that does not know the form refuses them. */
-#include "catalog/facts.h"
 #include "base/json.h"
+#include "catalog/facts.h"
 
 #include "store/check.h"
 

@@ -1,6 +1,6 @@
 /* The content of a registration as JSON; see image.h. */
-#include "catalog/image.h"
 #include "base/json.h"
+#include "catalog/image.h"
 
 static void
 print_digests(JsonBuilder *to, const char *member, const kw_table_digest *digests, size_t count)

@@ -104,7 +104,7 @@ typedef struct kw_change_times {
 kw_change_next kw_change_planner_next(const kw_change_planner *planner, const kw_change_record *record,
                                       const kw_change_times *times);
 
-/* The functions below and those of change_progress.h need only the record.
+/* The functions below and those of progress.h need only the record.
  *
  * True if the goal is reached, so that the change continues only after a command. */
 bool kw_change_waits_for_command(const kw_change_record *record);

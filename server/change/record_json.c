@@ -1,4 +1,4 @@
-/* Prints records of changes as JSON; see changes_members.h. */
+/* Prints records of changes as JSON; see record_members.h. */
 #include "change/record_members.h"
 
 #include <json-glib/json-glib.h>

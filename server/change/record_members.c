@@ -1,4 +1,4 @@
-/* See changes_members.h. */
+/* See record_members.h. */
 #include "change/record_members.h"
 
 #include <glib.h>

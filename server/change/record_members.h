@@ -1,5 +1,5 @@
-/* Private to this module: the members of records of changes in JSON (changes_json.c prints them,
- * changes_parse.c parses them). Each group of members is present only if the record needs it: see
+/* Private to this module: the members of records of changes in JSON (record_json.c prints them,
+ * record_parse.c parses them). Each group of members is present only if the record needs it: see
  * kw_change_group below. Every member of a present group is required, and must have its type. Unknown members
  * are an error. They need not be ignored, because a release that adds members also changes the form of the
  * facts, which earlier releases then cannot read. */

@@ -1,7 +1,6 @@
-/* Parses records of changes; see changes_members.h. */
-#include "change/record_members.h"
+/* Parses records of changes; see record_members.h. */
 #include "base/json.h"
-
+#include "change/record_members.h"
 
 /* NULL if the value has another type. */
 static const char *

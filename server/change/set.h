@@ -17,7 +17,7 @@ typedef struct kw_change_set {
  */
 kw_change_set *kw_change_set_new(const kw_change_record *records, size_t count, const kw_change_set *before);
 /* A copy of `theirs` in which each record is merged with those of the same path in `base` and `mine`, which
- * can be NULL; see change_merge.h. */
+ * can be NULL; see merge.h. */
 kw_change_set *kw_change_set_merge(const kw_change_set *base, const kw_change_set *mine,
                                    const kw_change_set *theirs);
 /* The present set after a step that turned `before` into `after`: it has the records that the step has

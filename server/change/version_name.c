@@ -20,7 +20,8 @@ kw_version_parse(kw_bytes cell, kw_version_name *ret_name, kw_error *ret_error)
         return true;
     g_snprintf(text, sizeof text, "%.*s", (int)MIN(cell.size, sizeof text), (const char *)cell.data);
     int64_t number = g_ascii_strtoll(text, &end, 10);
-    if (cell.size >= sizeof text || !g_ascii_isdigit(*text) || number < 1 || *end != ' ' || !kw_version_is_id(end + 1))
+    if (cell.size >= sizeof text || !g_ascii_isdigit(*text) || number < 1 || *end != ' ' ||
+        !kw_version_is_id(end + 1))
         return kw_error_set(ret_error, KW_CORRUPT, "the catalog's current policy version cannot be read: %s",
                             kw_show(cell).text);
     ret_name->number = number;

@@ -5,27 +5,28 @@
  */
 #include "gateway/gateway.h"
 
+#include "base/container.h"
 #include "base/log.h"
 #include "config/shared.h"
-#include "gateway/catalog_jobs.h"
-#include "gateway/change_publication.h"
+#include "coordinator/coordinator.h"
+#include "coordinator/publication.h"
 #include "gateway/connections.h"
-#include "gateway/coordinator.h"
 #include "gateway/cursor_keys.h"
 #include "gateway/drain.h"
-#include "gateway/follower.h"
 #include "gateway/gateway_internal.h"
 #include "gateway/listeners.h"
-#include "gateway/memory.h"
 #include "gateway/memory_trim.h"
-#include "gateway/policy_requests.h"
 #include "gateway/readiness.h"
 #include "gateway/reload.h"
-#include "gateway/row_checks.h"
 #include "gateway/serving.h"
 #include "gateway/signals.h"
 #include "gateway/stores.h"
 #include "gateway/watchdog.h"
+#include "policy/catalog_jobs.h"
+#include "policy/follower.h"
+#include "policy/memory.h"
+#include "policy/requests.h"
+#include "policy/row_checks.h"
 
 #include <glib.h>
 #include <unistd.h>
@@ -34,35 +35,12 @@
 #define LOG_DRAIN_MS 1000
 #define CORES_PER_LOOP 4 /* with HBase */
 
-const kw_model *
-kw_gateway_model(const kw_gateway *gateway)
-{
-    return kw_policy_model(gateway->policy);
-}
-
-kw_deadline
-kw_gateway_call_deadline(const kw_gateway *gateway)
-{
-    return kw_deadline_in_ms(kw_gateway_model(gateway)->timeouts.call_ms);
-}
-
-bool
-kw_gateway_policy_is_stored(const kw_gateway *gateway)
-{
-    return kw_gateway_model(gateway)->policy_in_store;
-}
-
-kw_model *
-kw_gateway_own_model(const kw_gateway *gateway)
-{
-    return kw_model_own(kw_policy_model(gateway->policy));
-}
-
 static void
 on_reload_asked(void *user, kw_loop *loop, void (*done)(void *done_user, const kw_error *error),
                 void *done_user)
 {
-    kw_reload_request(((kw_gateway *)user)->reload, loop, done, done_user);
+    kw_gateway *gateway = KW_CONTAINER(user, kw_gateway, control);
+    kw_reload_request(gateway->reload, loop, done, done_user);
 }
 
 /* The number of loops if it is not set. For each call, HBase needs several times as much CPU time as the
@@ -88,18 +66,25 @@ gateway_id(const kw_model *model)
                 : g_strdup_printf("%s:pid%d", g_get_host_name(), (int)getpid());
 }
 
+static const kw_control_calls control_calls = {.serve = kw_serving_serve,
+                                               .serve_version = kw_serving_serve_version,
+                                               .earlier_in_use = kw_coordinator_earlier_in_use,
+                                               .guess = kw_coordinator_guess,
+                                               .note_stored = kw_coordinator_note_stored};
+
 static kw_catalog *
 open_catalog(kw_gateway *gateway)
 {
-    const kw_model *model = kw_gateway_model(gateway);
+    kw_control *control = &gateway->control;
+    const kw_model *model = kw_control_model(control);
     if (model->store.kind == KW_STORE_NULL)
         return NULL;
-    return kw_catalog_new(&(kw_catalog_settings){.loop = gateway->loop,
-                                                 .handle = gateway->handle,
+    return kw_catalog_new(&(kw_catalog_settings){.loop = control->loop,
+                                                 .handle = control->handle,
                                                  .store_table = model->store.catalog,
-                                                 .gateway_id = gateway->id,
-                                                 .shared = kw_store_is_shared(gateway->store),
-                                                 .follows = kw_gateway_policy_is_stored(gateway),
+                                                 .gateway_id = control->id,
+                                                 .shared = kw_store_is_shared(control->store),
+                                                 .follows = kw_control_policy_is_stored(control),
                                                  .lost = kw_serving_registration_lost,
                                                  .user = gateway});
 }
@@ -107,28 +92,29 @@ open_catalog(kw_gateway *gateway)
 static void
 open_loops(kw_gateway *gateway)
 {
-    const kw_model *model = kw_gateway_model(gateway);
+    kw_control *control = &gateway->control;
+    const kw_model *model = kw_control_model(control);
     unsigned loops = loops_of(model);
-    gateway->loop = kw_loop_new();
-    gateway->jobs.loop = gateway->loop;
-    gateway->timer = kw_timer_new(gateway->loop, kw_serving_on_timer, gateway);
-    gateway->lame_duck = kw_timer_new(gateway->loop, kw_drain_on_lame_duck_over, gateway);
+    control->loop = kw_loop_new();
+    control->jobs.loop = control->loop;
+    gateway->serving.timer = kw_timer_new(control->loop, kw_serving_on_timer, gateway);
+    gateway->lame_duck = kw_timer_new(control->loop, kw_drain_on_lame_duck_over, gateway);
     kw_watchdog_open(gateway);
     kw_memory_trim_start(gateway);
-    gateway->handle = kw_store_open_handle(gateway->store, gateway->loop);
-    kw_model *settings = kw_gateway_policy_is_stored(gateway) ? NULL : kw_policy_model(gateway->policy);
-    gateway->sequences = kw_sequences_new(settings, gateway->loop, gateway->handle);
-    gateway->id = gateway_id(model);
-    gateway->catalog = open_catalog(gateway);
-    if (gateway->catalog)
-        kw_store_set_fence(gateway->store, kw_catalog_fence(gateway->catalog));
-    gateway->row_checks = kw_row_checks_new(gateway, kw_serving_rows_checked);
+    control->handle = kw_store_open_handle(control->store, control->loop);
+    kw_model *settings = kw_control_policy_is_stored(control) ? NULL : kw_policy_model(control->policy);
+    control->sequences = kw_sequences_new(settings, control->loop, control->handle);
+    control->id = gateway_id(model);
+    control->catalog = open_catalog(gateway);
+    if (control->catalog)
+        kw_store_set_fence(control->store, kw_catalog_fence(control->catalog));
+    control->row_checks = kw_row_checks_new(control, kw_serving_rows_checked);
     gateway->reload = kw_reload_new(gateway);
-    gateway->follower = kw_follower_new(gateway);
-    gateway->coordinator = kw_coordinator_new(gateway);
-    const kw_fence *fence = gateway->catalog ? kw_catalog_fence(gateway->catalog) : NULL;
-    gateway->service = kw_service_new(&(kw_service_settings){.store = gateway->store,
-                                                             .sequences = gateway->sequences,
+    control->follower = kw_follower_new(control);
+    control->coordinator = kw_coordinator_new(control);
+    const kw_fence *fence = control->catalog ? kw_catalog_fence(control->catalog) : NULL;
+    control->service = kw_service_new(&(kw_service_settings){.store = control->store,
+                                                             .sequences = control->sequences,
                                                              .loops = loops,
                                                              .reload = on_reload_asked,
                                                              .forget = kw_catalog_jobs_forget,
@@ -139,25 +125,27 @@ open_loops(kw_gateway *gateway)
                                                              .version = kw_policy_requests_version,
                                                              .transfer = kw_policy_requests_transfer,
                                                              .change = kw_coordinator_run_command,
-                                                             .user = gateway,
+                                                             .user = control,
                                                              .fence = fence},
-                                      gateway->policy, gateway->keyring);
-    kw_net_handler handler = kw_service_handler(gateway->service);
+                                      control->policy, control->keyring);
+    kw_net_handler handler = kw_service_handler(control->service);
     gateway->net = kw_net_new(loops, kw_connections_limits(model), &handler);
+    control->open = true;
 }
 
 /* Opens the store before it reads the cursor key, because the key can be in the store's folder. */
 static bool
 open_all(kw_gateway *gateway, kw_error *ret_error)
 {
-    const kw_model *model = kw_gateway_model(gateway);
+    kw_control *control = &gateway->control;
+    const kw_model *model = kw_control_model(control);
     if (!kw_listeners_open(gateway, ret_error))
         return false;
-    gateway->store = kw_stores_open(model, ret_error);
-    if (!gateway->store)
+    control->store = kw_stores_open(model, ret_error);
+    if (!control->store)
         return false;
-    gateway->keyring = kw_cursor_keys_open(model, ret_error);
-    if (!gateway->keyring)
+    control->keyring = kw_cursor_keys_open(model, ret_error);
+    if (!control->keyring)
         return false;
     open_loops(gateway);
     return true;
@@ -166,43 +154,33 @@ open_all(kw_gateway *gateway, kw_error *ret_error)
 static void
 close_all(kw_gateway *gateway)
 {
+    kw_control *control = &gateway->control;
     kw_http_stop(gateway->http);
-    if (gateway->loop) {
+    if (control->loop) {
         kw_signals_close(gateway);
-        kw_timer_free(gateway->timer);
+        kw_timer_free(gateway->serving.timer);
         kw_timer_free(gateway->lame_duck);
-        kw_row_checks_close(gateway->row_checks);
+        kw_row_checks_close(control->row_checks);
         kw_timer_free(gateway->watchdog);
         kw_timer_free(gateway->trim);
-        kw_follower_close(gateway->follower);
-        kw_coordinator_close(gateway->coordinator);
-        kw_loop_free(gateway->loop); /* runs tasks still posted, for example the end of a reload */
+        kw_follower_close(control->follower);
+        kw_coordinator_close(control->coordinator);
+        kw_loop_free(control->loop); /* runs tasks still posted, for example the end of a reload */
         kw_reload_free(gateway->reload);
-        kw_follower_free(gateway->follower);
-        kw_coordinator_free(gateway->coordinator);
-        kw_row_checks_free(gateway->row_checks);
+        kw_follower_free(control->follower);
+        kw_coordinator_free(control->coordinator);
+        kw_row_checks_free(control->row_checks);
     }
-    kw_change_publication_free(gateway);
-    kw_change_set_unref(gateway->changes);
-    kw_change_set_unref(gateway->stored_changes);
-    kw_change_set_unref(gateway->served_changes);
-    kw_service_free(gateway->service);
-    if (gateway->store)
-        kw_store_set_fence(gateway->store, NULL);
-    kw_catalog_free(gateway->catalog);
-    kw_sequences_free(gateway->sequences);
-    if (gateway->store)
-        kw_store_free(gateway->store);
+    kw_change_publication_free(control);
+    kw_service_free(control->service);
+    if (control->store)
+        kw_store_set_fence(control->store, NULL);
+    kw_catalog_free(control->catalog);
+    kw_sequences_free(control->sequences);
+    if (control->store)
+        kw_store_free(control->store);
     kw_listeners_close(gateway);
-    g_free(gateway->id);
-    g_clear_pointer(&gateway->zone_warnings, g_ptr_array_unref);
-    g_clear_pointer(&gateway->unserved, g_ptr_array_unref);
-    g_clear_pointer(&gateway->unverified, g_ptr_array_unref);
-    g_clear_pointer(&gateway->differing, g_ptr_array_unref);
-    if (gateway->keyring)
-        kw_keyring_unref(gateway->keyring);
-    kw_policy_unref(gateway->policy);
-    kw_mutex_clear(&gateway->lock);
+    kw_control_clear(control);
 }
 
 static void
@@ -217,15 +195,15 @@ serve(kw_gateway *gateway)
         kw_log(KW_LOG_ERROR, "gateway", "cannot start", KW_LOG_FACT("reason", error.text));
         kw_drain_start(gateway, KW_EXIT_FAILED);
     }
-    kw_loop_run(gateway->loop);
+    kw_loop_run(gateway->control.loop);
 }
 
 int
 kw_gateway_run(const kw_gateway_settings *settings, kw_policy *policy)
 {
-    kw_gateway gateway = {.settings = *settings, .policy = policy, .started_at_ms = kw_clock_wall_ms()};
+    kw_gateway gateway = {.settings = *settings, .started_at_ms = kw_clock_wall_ms()};
     kw_error error = KW_ERROR_NONE;
-    kw_mutex_init(&gateway.lock);
+    kw_control_init(&gateway.control, &control_calls, policy);
     kw_log_start();
     kw_stores_configure_log(kw_policy_model(policy));
     kw_memory_configure(kw_policy_model(policy));

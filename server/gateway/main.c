@@ -3,8 +3,8 @@
 
 #include "advise/diff.h"
 #include "config/reader.h"
-#include "gateway/policy_file.h"
 #include "gateway/repair.h"
+#include "policy/file.h"
 
 #include <fcntl.h>
 #include <glib.h>

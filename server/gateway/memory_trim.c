@@ -51,7 +51,7 @@ void
 kw_memory_trim_start(kw_gateway *gateway)
 {
     kw_budget_on_freed(CHECK_BYTES, on_freed);
-    gateway->trim = kw_timer_new(gateway->loop, on_trim, gateway);
+    gateway->trim = kw_timer_new(gateway->control.loop, on_trim, gateway);
     kw_timer_start_ms(gateway->trim, RETURN_MS);
 }
 #else

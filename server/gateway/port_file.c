@@ -46,20 +46,20 @@ print_line(const GString *line)
 bool
 kw_port_file_write(const kw_gateway *gateway, kw_error *ret_error)
 {
-    const kw_model *model = kw_gateway_model(gateway);
+    const kw_model *model = kw_control_model(&gateway->control);
     g_autoptr(GString) line = g_string_new("listening");
     const char *before = " on";
     g_autoptr(GString) file = g_string_new(NULL);
-    for (size_t i = 0; i < gateway->listeners_count; i++) {
-        if (gateway->ports[i] == 0)
+    for (size_t i = 0; i < gateway->listeners.count; i++) {
+        if (gateway->listeners.ports[i] == 0)
             continue; /* not opened, see listeners.c */
-        g_autofree char *text = address_text(model->listeners[i].host, gateway->ports[i]);
-        g_string_append_printf(line, "%s %s%s", before, text, gateway->tls[i] ? " (TLS)" : "");
+        g_autofree char *text = address_text(model->listeners[i].host, gateway->listeners.ports[i]);
+        g_string_append_printf(line, "%s %s%s", before, text, gateway->listeners.tls[i] ? " (TLS)" : "");
         before = ",";
         g_string_append_printf(file, "listener=%s\n", text);
     }
     if (gateway->http) {
-        g_autofree char *text = address_text(model->admin.host, gateway->admin_port);
+        g_autofree char *text = address_text(model->admin.host, gateway->listeners.admin_port);
         g_string_append_printf(line, "; admin http://%s", text);
         g_string_append_printf(file, "admin=%s\n", text);
     }

@@ -1,9 +1,9 @@
 #include "gateway/readiness.h"
 
-#include "gateway/change_publication.h"
+#include "coordinator/publication.h"
 #include "gateway/drain.h"
 #include "gateway/state.h"
-#include "gateway/table_states.h"
+#include "policy/table_states.h"
 
 #include <glib.h>
 #include <stdatomic.h>
@@ -12,26 +12,26 @@ static bool
 is_ready(void *user, void (*add_reason)(void *list, const char *reason), void *list)
 {
     kw_gateway *gateway = user;
-    kw_gateway_state state = atomic_load(&gateway->state);
+    kw_control_state state = atomic_load(&gateway->control.state);
     kw_error error = KW_ERROR_NONE;
-    bool leaving = atomic_load(&gateway->leaving) && state < KW_GATEWAY_DRAINING;
-    bool ready = state == KW_GATEWAY_SERVING && !leaving;
+    bool leaving = atomic_load(&gateway->leaving) && state < KW_CONTROL_DRAINING;
+    bool ready = state == KW_CONTROL_SERVING && !leaving;
     if (!ready)
         add_reason(list, leaving ? KW_DRAIN_LEAVING : kw_gateway_state_text(state));
-    const kw_fence *fence = gateway->catalog ? kw_catalog_fence(gateway->catalog) : NULL;
+    const kw_fence *fence = gateway->control.catalog ? kw_catalog_fence(gateway->control.catalog) : NULL;
     if (ready && fence && !kw_fence_is_open(fence)) {
         add_reason(list, "this gateway's lease in the catalog has expired");
         ready = false;
     }
-    kw_mutex_lock(&gateway->lock);
-    if (ready && gateway->checking_all) {
+    kw_mutex_lock(&gateway->control.lock);
+    if (ready && gateway->control.checking_all) {
         add_reason(list, "the rows of its tables are being checked");
         ready = false;
     }
-    if (!ready && gateway->why_not.code != KW_OK)
-        add_reason(list, gateway->why_not.text);
-    kw_mutex_unlock(&gateway->lock);
-    if (!kw_store_ready(gateway->store, &error)) {
+    if (!ready && gateway->serving.why_not.code != KW_OK)
+        add_reason(list, gateway->serving.why_not.text);
+    kw_mutex_unlock(&gateway->control.lock);
+    if (!kw_store_ready(gateway->control.store, &error)) {
         add_reason(list, error.text);
         ready = false;
     }
@@ -49,43 +49,51 @@ static void
 list_warnings(void *user, void (*add_warning)(void *list, const char *text), void *list)
 {
     kw_gateway *gateway = user;
-    kw_mutex_lock(&gateway->lock);
-    add_all(gateway->zone_warnings, add_warning, list);
-    add_all(gateway->not_listening, add_warning, list);
-    if (gateway->not_followed.code != KW_OK)
-        add_warning(list, gateway->not_followed.text);
-    kw_mutex_unlock(&gateway->lock);
-    kw_table_states_list_warnings(gateway, add_warning, list);
+    kw_mutex_lock(&gateway->control.lock);
+    add_all(gateway->control.zone_warnings, add_warning, list);
+    add_all(gateway->listeners.not_listening, add_warning, list);
+    if (gateway->control.not_followed.code != KW_OK)
+        add_warning(list, gateway->control.not_followed.text);
+    kw_mutex_unlock(&gateway->control.lock);
+    kw_table_states_list_warnings(&gateway->control, add_warning, list);
 }
 
 static void
 list_degraded(void *user, void (*add)(void *list, const char *text), void *list)
 {
-    kw_table_states_list(user, add, list);
+    kw_gateway *gateway = user;
+    kw_table_states_list(&gateway->control, add, list);
+}
+
+static void
+list_changes(void *user, void (*add)(void *list, const kw_change_status *change), void *list)
+{
+    kw_gateway *gateway = user;
+    kw_change_publication_read(&gateway->control, add, list);
 }
 
 static int64_t
 policy_loaded_at_ms(void *user)
 {
-    return atomic_load(&((kw_gateway *)user)->policy_loaded_at_ms);
+    return atomic_load(&((kw_gateway *)user)->serving.policy_loaded_at_ms);
 }
 
 bool
 kw_readiness_start_admin(kw_gateway *gateway, kw_error *ret_error)
 {
-    const kw_model *model = kw_gateway_model(gateway);
+    const kw_model *model = kw_control_model(&gateway->control);
     kw_http_sources sources = {.user = gateway,
-                                .service = gateway->service,
-                                .store = gateway->store,
-                                .ready = is_ready,
-                                .warnings = list_warnings,
-                                .degraded = list_degraded,
-                                .policy_loaded_at_ms = policy_loaded_at_ms,
-                                .changes = kw_change_publication_read,
-                                .started_at_ms = gateway->started_at_ms};
+                               .service = gateway->control.service,
+                               .store = gateway->control.store,
+                               .ready = is_ready,
+                               .warnings = list_warnings,
+                               .degraded = list_degraded,
+                               .policy_loaded_at_ms = policy_loaded_at_ms,
+                               .changes = list_changes,
+                               .started_at_ms = gateway->started_at_ms};
     if (!model->admin_enabled)
         return true;
-    gateway->http =
-        kw_http_start(model->admin.host, model->admin.port, &sources, &gateway->admin_port, ret_error);
+    gateway->http = kw_http_start(model->admin.host, model->admin.port, &sources,
+                                  &gateway->listeners.admin_port, ret_error);
     return gateway->http != NULL;
 }

@@ -1,5 +1,6 @@
 #include "gateway/reload.h"
 
+
 #include "base/container.h"
 #include "base/log.h"
 #include "base/metrics.h"
@@ -7,11 +8,12 @@
 #include "config/file.h"
 #include "gateway/cursor_keys.h"
 #include "gateway/notify.h"
-#include "gateway/policy_file.h"
-#include "gateway/prepare.h"
-#include "gateway/restart_settings.h"
-#include "gateway/stored_policy.h"
-#include "gateway/zone_warnings.h"
+#include "gateway/serving.h"
+#include "policy/file.h"
+#include "policy/prepare.h"
+#include "policy/restart_settings.h"
+#include "policy/stored.h"
+#include "policy/zone_warnings.h"
 
 #include <glib.h>
 
@@ -70,9 +72,9 @@ finish(kw_reload *reload, const kw_error *error)
         kw_log(KW_LOG_ERROR, "gateway", "policy refused, the old one stays in service",
                KW_LOG_FACT("reason", error->text));
     }
-    for (size_t i = 0; i < reload->gateway->listeners_count; i++)
-        if (reload->gateway->tls[i])
-            kw_tls_context_discard(reload->gateway->tls[i]);
+    for (size_t i = 0; i < reload->gateway->listeners.count; i++)
+        if (reload->gateway->listeners.tls[i])
+            kw_tls_context_discard(reload->gateway->listeners.tls[i]);
     kw_policy_unref(reload->policy);
     if (reload->keyring)
         kw_keyring_unref(reload->keyring);
@@ -83,7 +85,7 @@ finish(kw_reload *reload, const kw_error *error)
     reload->running = false;
     kw_notify_ready();
     answer(served, error);
-    kw_jobs_next(&reload->gateway->jobs);
+    kw_jobs_next(&reload->gateway->control.jobs);
 }
 
 static void on_prepared(void *user, const kw_error *error);
@@ -93,8 +95,8 @@ static void
 fail(kw_reload *reload, const kw_error *error)
 {
     kw_gateway *gateway = reload->gateway;
-    bool again =
-        gateway->net && !kw_gateway_policy_is_stored(gateway) && kw_catalog_has_old_zones(reload->policy);
+    bool again = gateway->net && !kw_control_policy_is_stored(&gateway->control) &&
+                 kw_catalog_has_old_zones(reload->policy);
     kw_error problem = *error;
     kw_policy *fresh = again ? kw_zones_compile_again(reload->policy, &problem) : NULL;
     if (!fresh) {
@@ -103,7 +105,7 @@ fail(kw_reload *reload, const kw_error *error)
     }
     kw_policy_unref(reload->policy);
     reload->policy = fresh;
-    kw_prepare(gateway, fresh, NULL, NULL, false, on_prepared, reload);
+    kw_prepare(&gateway->control, fresh, NULL, NULL, false, on_prepared, reload);
 }
 
 static void
@@ -118,14 +120,14 @@ on_prepared(void *user, const kw_error *error)
         return;
     }
     kw_metrics_add(KW_METRIC_policy_reloads, 1);
-    kw_restart_settings_report(kw_gateway_model(gateway), kw_policy_model(reload->policy));
-    for (size_t i = 0; i < gateway->listeners_count; i++)
-        if (gateway->tls[i])
-            kw_tls_context_apply(gateway->tls[i]);
-    kw_gateway_serve_policy(gateway, reload->policy, reload->keyring);
-    kw_store_reload(gateway->store);
+    kw_restart_settings_report(kw_control_model(&gateway->control), kw_policy_model(reload->policy));
+    for (size_t i = 0; i < gateway->listeners.count; i++)
+        if (gateway->listeners.tls[i])
+            kw_tls_context_apply(gateway->listeners.tls[i]);
+    kw_serving_serve(&gateway->control, reload->policy, reload->keyring);
+    kw_store_reload(gateway->control.store);
     kw_log(KW_LOG_INFO, "gateway", "policy reloaded", KW_LOG_FACT("file", gateway->settings.config_file),
-           KW_LOG_FACT("tables", kw_policy_table_count(gateway->policy)));
+           KW_LOG_FACT("tables", kw_policy_table_count(gateway->control.policy)));
     finish(reload, NULL);
 }
 
@@ -157,11 +159,11 @@ read_policy(kw_reload *reload, kw_error *ret_error)
     if (!reload->policy)
         return kw_policy_file_report(found, ret_error);
     const kw_model *model = kw_policy_model(reload->policy);
-    if (model->policy_in_store != kw_gateway_policy_is_stored(gateway))
+    if (model->policy_in_store != kw_control_policy_is_stored(&gateway->control))
         return kw_error_set(ret_error, KW_INVALID,
                             "policy.source has changed; restart the gateway to apply it");
     if (!kw_cursor_keys_are_configured(model)) {
-        reload->keyring = kw_keyring_ref(gateway->keyring);
+        reload->keyring = kw_keyring_ref(gateway->control.keyring);
         return true;
     }
     reload->keyring = kw_cursor_keys_open(model, ret_error);
@@ -171,8 +173,8 @@ read_policy(kw_reload *reload, kw_error *ret_error)
 static bool
 read_certificates(kw_gateway *gateway, kw_error *ret_error)
 {
-    for (size_t i = 0; i < gateway->listeners_count; i++)
-        if (gateway->tls[i] && !kw_tls_context_prepare(gateway->tls[i], ret_error))
+    for (size_t i = 0; i < gateway->listeners.count; i++)
+        if (gateway->listeners.tls[i] && !kw_tls_context_prepare(gateway->listeners.tls[i], ret_error))
             return hide_reason("files of the setting tls", ret_error);
     return true;
 }
@@ -188,7 +190,7 @@ on_loaded(void *user, kw_policy *policy, const kw_error *error)
     }
     kw_policy_unref(reload->policy);
     reload->policy = policy;
-    kw_prepare(reload->gateway, policy, NULL, NULL, false, on_prepared, reload);
+    kw_prepare(&reload->gateway->control, policy, NULL, NULL, false, on_prepared, reload);
 }
 
 static void
@@ -202,22 +204,22 @@ run(kw_job *job)
     reload->served = reload->waiting;
     reload->waiting = NULL;
     kw_notify_reloading();
-    if (gateway->state >= KW_GATEWAY_DRAINING)
+    if (gateway->control.state >= KW_CONTROL_DRAINING)
         error = ending;
     if (error.code != KW_OK || !read_policy(reload, &error) || !read_certificates(gateway, &error)) {
         finish(reload, &error);
         return;
     }
-    if (kw_gateway_policy_is_stored(gateway))
-        kw_stored_policy_load(gateway, kw_policy_model(reload->policy), on_loaded, reload);
+    if (kw_control_policy_is_stored(&gateway->control))
+        kw_stored_policy_load(&gateway->control, kw_policy_model(reload->policy), on_loaded, reload);
     else
-        kw_prepare(gateway, reload->policy, NULL, NULL, false, on_prepared, reload);
+        kw_prepare(&gateway->control, reload->policy, NULL, NULL, false, on_prepared, reload);
 }
 
 void
 kw_reload_start(kw_reload *reload)
 {
-    if (reload->gateway->state >= KW_GATEWAY_DRAINING) {
+    if (reload->gateway->control.state >= KW_CONTROL_DRAINING) {
         answer(g_steal_pointer(&reload->waiting), &ending);
         return;
     }
@@ -225,7 +227,7 @@ kw_reload_start(kw_reload *reload)
         return;
     reload->queued = true;
     reload->job.run = run;
-    kw_jobs_add(&reload->gateway->jobs, &reload->job);
+    kw_jobs_add(&reload->gateway->control.jobs, &reload->job);
 }
 
 void
@@ -251,7 +253,7 @@ kw_reload_request(kw_reload *reload, kw_loop *loop, void (*done)(void *user, con
 {
     caller *asking = g_new0(caller, 1);
     *asking = (caller){.task.run = add_caller, .reload = reload, .loop = loop, .done = done, .user = user};
-    kw_loop_post(reload->gateway->loop, &asking->task);
+    kw_loop_post(reload->gateway->control.loop, &asking->task);
 }
 
 kw_reload *

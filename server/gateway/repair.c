@@ -1,7 +1,7 @@
 #include "gateway/repair.h"
 
 #include "gateway/gateway.h"
-#include "gateway/policy_file.h"
+#include "policy/file.h"
 #include "store/embedded/embedded.h"
 
 #include <glib.h>

@@ -42,10 +42,10 @@ on_signal(uv_signal_t *handle, int number)
 {
     kw_gateway *gateway = handle->data;
     kw_log(KW_LOG_INFO, "gateway", "signal", KW_LOG_FACT("name", strsignal(number)),
-           KW_LOG_FACT("state", kw_gateway_state_text(gateway->state)));
+           KW_LOG_FACT("state", kw_gateway_state_text(gateway->control.state)));
     if (number != SIGHUP)
         kw_drain_request(gateway);
-    else if (gateway->state < KW_GATEWAY_DRAINING)
+    else if (gateway->control.state < KW_CONTROL_DRAINING)
         kw_reload_start(gateway->reload);
 }
 
@@ -56,7 +56,7 @@ kw_signals_watch(kw_gateway *gateway)
     keep_handling();
     gateway->signals_count = G_N_ELEMENTS(numbers);
     for (size_t i = 0; i < G_N_ELEMENTS(numbers); i++) {
-        uv_signal_init(kw_loop_uv(gateway->loop), &gateway->signals[i]);
+        uv_signal_init(kw_loop_uv(gateway->control.loop), &gateway->signals[i]);
         gateway->signals[i].data = gateway;
         uv_signal_start(&gateway->signals[i], on_signal, numbers[i]);
     }

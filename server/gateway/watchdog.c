@@ -7,7 +7,8 @@ static void
 on_watchdog(void *user)
 {
     kw_gateway *gateway = user;
-    if (!gateway->listening || !gateway->net || kw_net_alive(gateway->net, gateway->watchdog_ms / 2 + 2000))
+    if (!gateway->listeners.listening || !gateway->net ||
+        kw_net_alive(gateway->net, gateway->watchdog_ms / 2 + 2000))
         kw_notify_watchdog();
     kw_timer_start_ms(gateway->watchdog, gateway->watchdog_ms / 3);
 }
@@ -15,7 +16,7 @@ on_watchdog(void *user)
 void
 kw_watchdog_open(kw_gateway *gateway)
 {
-    gateway->watchdog = kw_timer_new(gateway->loop, on_watchdog, gateway);
+    gateway->watchdog = kw_timer_new(gateway->control.loop, on_watchdog, gateway);
     gateway->watchdog_ms = kw_notify_watchdog_ms();
 }
 

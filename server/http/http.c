@@ -3,9 +3,9 @@
  * fails. */
 #include "http/http.h"
 
-#include "http/pages.h"
 #include "base/clock.h"
 #include "base/thread.h"
+#include "http/pages.h"
 
 #include <errno.h>
 #include <glib.h>
@@ -215,7 +215,7 @@ start_daemon(kw_http *http, int listening)
 
 kw_http *
 kw_http_start(const char *host, uint16_t port, const kw_http_sources *sources, uint16_t *ret_port,
-               kw_error *ret_error)
+              kw_error *ret_error)
 {
     struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
     struct addrinfo *found = NULL;

@@ -29,7 +29,7 @@ typedef struct kw_http_sources {
 
 /* NULL with UNAVAILABLE, which names host and port. */
 kw_http *kw_http_start(const char *host, uint16_t port, const kw_http_sources *sources, uint16_t *ret_port,
-                         kw_error *ret_error);
+                       kw_error *ret_error);
 
 /* Waits for the requests in progress. NULL is allowed. */
 void kw_http_stop(kw_http *http);

@@ -37,10 +37,10 @@
  *
  * A sweep reads rows with their control cells, and does not decode records.
  */
-#include "store/store.h"
 #include "reconcile/copy_internal.h"
 #include "reconcile/first_key.h"
 #include "reconcile/share.h"
+#include "store/store.h"
 
 /* The regions are read within this share of the call's time, and at most so long. */
 #define REGIONS_SHARE 4

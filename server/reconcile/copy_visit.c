@@ -1,7 +1,7 @@
 /* Copies or sweeps the rows of a fetch; see copy.c. */
-#include "store/control.h"
 #include "reconcile/copy_internal.h"
 #include "reconcile/scrub.h"
+#include "store/control.h"
 
 static void
 note_visited(const kw_copy_slice *self, kw_bytes key)

@@ -2,8 +2,8 @@
  */
 #include "reconcile/scrub.h"
 
-#include "verb/row_keys.h"
 #include "reconcile/share.h"
+#include "verb/row_keys.h"
 
 #include <xxhash.h>
 

@@ -12,8 +12,8 @@
 
 #include "base/guard.h"
 #include "reconcile/first_key.h"
-#include "verb/row_keys.h"
 #include "reconcile/share.h"
+#include "verb/row_keys.h"
 
 #define BATCH_ROWS 256 /* judging them takes about a millisecond */
 #define BATCH_BYTES ((size_t)512 * 1024)

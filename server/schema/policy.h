@@ -154,7 +154,7 @@ typedef struct kw_policy kw_policy;
 
 /* A problem of a whole rule, for example that two records can share a row key: an error for everything that
  * checks a policy. A policy with hazards nevertheless compiles, so that a gateway that starts can serve its
- * other tables (gateway/hazards.h). */
+ * other tables (policy/hazards.h). */
 typedef struct kw_hazard {
     const kw_table *table;
     const kw_path *path; /* whose layout has it; NULL: the whole table */

@@ -1,7 +1,7 @@
 /* Internal to service: the queries that one loop has answered lately, one of each shape. The plan of a new
  * policy reports how that policy would execute them.
  *
- *   reply of a scan --note--> seen queries --collect--> plan of a policy (gateway/policy_plan.h)
+ *   reply of a scan --note--> seen queries --collect--> plan of a policy (policy/plan_text.h)
  *
  * Two queries have the same shape if they differ only in their values, in the length of lists of two or
  * more values, in whether the ends of their range are inclusive, and in the value of their limit. Holds at

@@ -25,11 +25,11 @@ PLANTED = {
         ("server/store/order/stamp.c", "removal->extra_cells = cells;", "removal->extra_cells = cells + count;"),
         ("server/store/order/stamp.c", "removal->extra_cells_count = count;", "removal->extra_cells_count = 0;")]),
     "no-drain": ("the wait for calls at earlier places before a place is reported", [
-        ("server/gateway/coordinator.c", "return self->older->len > 0;", "(void)self;\n    return false;"),
-        ("server/gateway/coordinator.c", "if (self->older->len == 0 && !self->working", "if (!self->working")]),
+        ("server/coordinator/coordinator.c", "return self->older->len > 0;", "(void)self;\n    return false;"),
+        ("server/coordinator/coordinator.c", "if (self->older->len == 0 && !self->working", "if (!self->working")]),
     "no-grace": ("the wait for late writes (store.late)", [
-        ("server/gateway/change_holder.c", "(uint64_t)store->late_ms * NS_PER_MS", "0"),
-        ("server/gateway/change_reports.c", "(uint64_t)kw_gateway_model(gateway)->store.hbase.late_ms * NS_PER_MS", "0")]),
+        ("server/coordinator/holder.c", "(uint64_t)store->late_ms * NS_PER_MS", "0"),
+        ("server/coordinator/reports.c", "(uint64_t)kw_gateway_model(gateway)->store.hbase.late_ms * NS_PER_MS", "0")]),
     "early-scans": ("scans of the old rows on side old: they read the new ones from both-old on", [
         ("server/change/ladder.c", "    return has_one_writer(ladder) ? with_one_writer(rules) : rules;",
          "    if (ladder == KW_LADDER_MOVE && place >= KW_OLD(BOTH) && place < KW_OLD(FILLED)) {\n"

@@ -1,7 +1,7 @@
 /* The methods check, reload, forget, backup and stats. */
 #include "config/reader.h"
-#include "service/methods/candidate.h"
 #include "service/methods.h"
+#include "service/methods/candidate.h"
 #include "service/offload.h"
 #include "service/show.h"
 

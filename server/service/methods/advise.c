@@ -2,9 +2,9 @@
  * with the advise module. All on a worker thread, without using a store. */
 #include "service/methods/advise.h"
 
+#include "service/methods.h"
 #include "service/methods/candidate.h"
 #include "service/methods/convert.h"
-#include "service/methods.h"
 #include "service/show.h"
 
 /* --- limits -------------------------------------------------------------------------------------- */

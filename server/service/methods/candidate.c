@@ -3,8 +3,8 @@
 
 #include "config/reader.h"
 #include "config/shared.h"
-#include "service/methods/describe.h"
 #include "service/methods.h"
+#include "service/methods/describe.h"
 #include "service/offload.h"
 #include "service/show.h"
 

@@ -1,6 +1,6 @@
 /* increment, putIf, compareAndPut and allocate: writes whose result depends on stored data. */
-#include "service/methods/convert.h"
 #include "service/methods.h"
+#include "service/methods/convert.h"
 #include "service/reply_budget.h"
 #include "service/show.h"
 #include "verb/verb.h"

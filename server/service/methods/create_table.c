@@ -1,7 +1,7 @@
 /* createTable: creates the store tables of a table's paths, or of one path. The caller can override the
  * policy's families and splits. */
-#include "service/methods/convert.h"
 #include "service/methods.h"
+#include "service/methods/convert.h"
 #include "service/show.h"
 #include "verb/verb.h"
 

@@ -1,9 +1,9 @@
 /* decodeKey: returns the fields that a row key holds, or the component that does not fit. Uses the policy in
  * service, or compiles a policy text on a worker thread. Reads no rows. */
 #include "rule/splits.h"
+#include "service/methods.h"
 #include "service/methods/candidate.h"
 #include "service/methods/convert.h"
-#include "service/methods.h"
 #include "service/offload.h"
 #include "service/show.h"
 

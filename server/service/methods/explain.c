@@ -1,10 +1,10 @@
 /* explain and explainPut: report how a query would be executed, and which row keys a record would get. */
 #include "advise/advise.h"
 #include "rule/splits.h"
-#include "service/methods/convert.h"
 #include "service/methods.h"
-#include "service/offload.h"
+#include "service/methods/convert.h"
 #include "service/methods/query.h"
+#include "service/offload.h"
 #include "service/show.h"
 
 static kw_bytes

@@ -1,9 +1,9 @@
 /* policyDiff: compiles two policy texts and compares them, on a worker thread. */
 #include "advise/diff.h"
 
+#include "service/methods.h"
 #include "service/methods/candidate.h"
 #include "service/methods/convert.h"
-#include "service/methods.h"
 #include "service/offload.h"
 
 /* As in advise. */

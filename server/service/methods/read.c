@@ -1,9 +1,9 @@
 /* get and getMany: return records by the fields of their primary key. A record that does not exist is
  * returned as a Found without members. */
-#include "service/methods/convert.h"
-#include "service/methods/items.h"
 #include "service/list_reply.h"
 #include "service/methods.h"
+#include "service/methods/convert.h"
+#include "service/methods/items.h"
 #include "service/outcome.h"
 #include "service/read_queue.h"
 #include "service/reply_budget.h"

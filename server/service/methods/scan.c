@@ -1,7 +1,7 @@
 /* scan, nextPage and latest. */
-#include "service/methods/convert.h"
 #include "service/list_reply.h"
 #include "service/methods.h"
+#include "service/methods/convert.h"
 #include "service/methods/query.h"
 #include "service/read_queue.h"
 #include "service/seen_queries.h"

@@ -4,9 +4,9 @@
  *   changeDiff   the two placements of a path whose key rule is being changed; or, for each path
  *                that is being added, this path and the primary path
  */
-#include "service/methods/convert.h"
-#include "service/methods.h"
 #include "reconcile/reconcile.h"
+#include "service/methods.h"
+#include "service/methods/convert.h"
 
 #include <glib.h>
 

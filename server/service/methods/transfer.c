@@ -1,6 +1,6 @@
 /* exportCatalog and importCatalog: backups of the catalog and of the counters of sequences. */
-#include "service/methods/convert.h"
 #include "service/methods.h"
+#include "service/methods/convert.h"
 
 #define CELLS_MAX 10000
 #define BYTES_MAX ((size_t)2 * 1024 * 1024)

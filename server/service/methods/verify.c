@@ -1,8 +1,8 @@
 /* verify: checks the options, judges one slice of the rows of a path, and records it in the catalog if all
  * rows fit. */
 #include "reconcile/verify.h"
-#include "service/methods/convert.h"
 #include "service/methods.h"
+#include "service/methods/convert.h"
 #include "service/show.h"
 
 #include <glib.h>

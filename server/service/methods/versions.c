@@ -1,7 +1,7 @@
 /* getVersions: returns the stored versions of a record. */
-#include "service/methods/convert.h"
 #include "service/list_reply.h"
 #include "service/methods.h"
+#include "service/methods/convert.h"
 #include "service/read_queue.h"
 #include "service/reply_budget.h"
 #include "verb/verb.h"

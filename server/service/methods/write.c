@@ -1,8 +1,8 @@
 /* put, putMany, remove and removeMany. A single write that fails throws an exception. In a call with many
  * records each record has its own outcome, and an unreadable record does not affect the others. */
+#include "service/methods.h"
 #include "service/methods/convert.h"
 #include "service/methods/items.h"
-#include "service/methods.h"
 #include "service/outcome.h"
 #include "service/reply_budget.h"
 #include "verb/verb.h"

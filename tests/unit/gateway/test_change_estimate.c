@@ -1,6 +1,6 @@
 /* The estimate of how long a change takes, in a simulation with the pace of changes: the clock, the callers
  * and the slices are made up. */
-#include "gateway/change_estimate.h"
+#include "coordinator/estimate.h"
 #include "change/pace.h"
 
 #include <glib.h>

@@ -1,6 +1,6 @@
 /* Commands of the operator for a change with several writers: which of them a record allows, and which the
  * state shows. */
-#include "gateway/change_request.h"
+#include "coordinator/request.h"
 
 #include <glib.h>
 #include <string.h>

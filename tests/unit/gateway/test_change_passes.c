@@ -1,7 +1,7 @@
 /* Which rows the slices of a pass or sweep scan: those that changed, or all if such a scan was too slow. The
  * linker replaces kw_copy and what would need a catalog by functions of this file. */
 #include "change/set.h"
-#include "gateway/change_slice.h"
+#include "coordinator/slice.h"
 #include "gateway/gateway_internal.h"
 #include "support/memory_store.h"
 
@@ -15,7 +15,7 @@
 #define SINCE_MS 50
 #define CORES 3
 
-void __wrap_kw_verb_copy(kw_call *call, const kw_copy_request *request, kw_copy_done done, void *user);
+void __wrap_kw_copy(kw_call *call, const kw_copy_request *request, kw_copy_done done, void *user);
 bool __wrap_kw_change_can_work(const kw_coordinator *self, const kw_change_record *record);
 const kw_fence *__wrap_kw_catalog_fence(const kw_catalog *catalog);
 uint64_t __wrap_kw_store_last_doubt_ns(const kw_store *store);
@@ -27,7 +27,7 @@ static kw_copy_done slice_done;
 static void *slice_user;
 
 void
-__wrap_kw_verb_copy(kw_call *call, const kw_copy_request *given, kw_copy_done done, void *user)
+__wrap_kw_copy(kw_call *call, const kw_copy_request *given, kw_copy_done done, void *user)
 {
     (void)call;
     g_assert_null(request);
@@ -66,7 +66,7 @@ __wrap_kw_catalog_instance(const kw_catalog *catalog)
 }
 
 typedef struct scene {
-    kw_gateway gateway;
+    kw_control control;
     kw_coordinator *coordinator;
     kw_change_record record; /* as it begins */
 } scene;
@@ -76,12 +76,12 @@ set_record(scene *self)
 {
     g_autoptr(kw_policy) old = test_policy(OLD), new = test_policy(NEW);
     g_autoptr(kw_diagnostics) problems = kw_diagnostics_new("test");
-    kw_change_set_unref(self->gateway.changes);
-    g_clear_pointer(&self->gateway.policy, kw_policy_unref);
-    self->gateway.changes = kw_change_set_new(&self->record, 1, NULL);
-    kw_change_set_add_model(self->gateway.changes, 0, kw_policy_model(old));
-    self->gateway.policy = kw_change_set_compile(self->gateway.changes, kw_policy_model(new), problems);
-    g_assert_nonnull(self->gateway.policy);
+    kw_change_set_unref(self->control.changes);
+    g_clear_pointer(&self->control.policy, kw_policy_unref);
+    self->control.changes = kw_change_set_new(&self->record, 1, NULL);
+    kw_change_set_add_model(self->control.changes, 0, kw_policy_model(old));
+    self->control.policy = kw_change_set_compile(self->control.changes, kw_policy_model(new), problems);
+    g_assert_nonnull(self->control.policy);
 }
 
 /* This gateway makes the pass or sweep. Version 3 needs passes, and both placements are written under it. */
@@ -89,9 +89,9 @@ static scene *
 scene_new(kw_change_act act)
 {
     scene *self = g_new0(scene, 1);
-    self->gateway.loop = kw_loop_new();
-    self->gateway.state = KW_GATEWAY_SERVING;
-    self->coordinator = kw_coordinator_new(&self->gateway);
+    self->control.loop = kw_loop_new();
+    self->control.state = KW_CONTROL_SERVING;
+    self->coordinator = kw_coordinator_new(&self->control);
     self->coordinator->cores = CORES;
     self->record = (kw_change_record){.table = "t",
                                       .path = "primary",
@@ -159,9 +159,9 @@ scene_free(scene *self)
         fail(KW_UNAVAILABLE);
     kw_coordinator_close(self->coordinator);
     kw_coordinator_free(self->coordinator);
-    kw_change_set_unref(self->gateway.changes);
-    kw_policy_unref(self->gateway.policy);
-    kw_loop_free(self->gateway.loop);
+    kw_change_set_unref(self->control.changes);
+    kw_policy_unref(self->control.policy);
+    kw_loop_free(self->control.loop);
     g_free(self);
 }
 
@@ -248,7 +248,7 @@ remember(const char *key)
 static kw_change_pass
 pass_of(const scene *self)
 {
-    return self->gateway.changes->records[0].pass;
+    return self->control.changes->records[0].pass;
 }
 
 /* On the way back, scans read the new placement, so the pass begins with it. */
@@ -300,7 +300,7 @@ test_left(void)
             visit("d", true);
         }
         g_assert_cmpint(pass_of(self), ==, KW_CHANGE_PASS_ENDED);
-        g_assert_cmpint(self->gateway.changes->records[0].settled_ms, ==, 2 * SINCE_MS);
+        g_assert_cmpint(self->control.changes->records[0].settled_ms, ==, 2 * SINCE_MS);
         scene_free(self);
     }
 }
@@ -462,8 +462,8 @@ test_copied_again(void)
     kw_change_compare_again(&self->record, true);
     set_record(self);
     visit("a", false);
-    g_assert_false(self->gateway.changes->records[0].copied);
-    g_assert_cmpuint(self->gateway.changes->records[0].copied_to.size, ==, 0);
+    g_assert_false(self->control.changes->records[0].copied);
+    g_assert_cmpuint(self->control.changes->records[0].copied_to.size, ==, 0);
     scene_free(self);
 }
 
@@ -561,9 +561,9 @@ tick_after_failure(kw_change_place place, kw_change_wait *ret_wait)
     scene *self = scene_new(KW_CHANGE_ACT_WAIT);
     self->record.place = place;
     set_record(self);
-    self->gateway.store = kw_memory_store_open();
-    self->gateway.catalog = (kw_catalog *)(void *)&catalog;
-    self->gateway.served_changes = self->gateway.changes;
+    self->control.store = kw_memory_store_open();
+    self->control.catalog = (kw_catalog *)(void *)&catalog;
+    self->control.served_changes = self->control.changes;
     kw_change_work *work = kw_change_work_of(self->coordinator, &self->record);
     kw_change_planner_init(&work->planner, &self->record, 0);
     work->read_ns = kw_clock_boot_ns();
@@ -571,8 +571,8 @@ tick_after_failure(kw_change_place place, kw_change_wait *ret_wait)
     kw_change_holder_tick(self->coordinator);
     kw_code code = work->problem.code;
     *ret_wait = work->next.wait;
-    self->gateway.catalog = NULL;
-    kw_store_free(self->gateway.store);
+    self->control.catalog = NULL;
+    kw_store_free(self->control.store);
     scene_free(self);
     return code;
 }

@@ -89,7 +89,7 @@ memory_freed_by_a_thread_that_ended_its_work(void)
     g_assert_cmpint(mallctl("opt.dirty_decay_ms", &decay_ms, &size, NULL, 0), ==, 0);
     g_assert_cmpint(decay_ms, ==, 10); /* the default is 10,000 */
 
-    kw_gateway gateway = {.loop = kw_loop_new()};
+    kw_gateway gateway = {.control.loop = kw_loop_new()};
     g_autofree void **chunks = g_new0(void *, CHUNKS);
     int64_t before = kw_machine_resident_bytes();
     for (int i = 0; i < CHUNKS; i++)
@@ -100,23 +100,23 @@ memory_freed_by_a_thread_that_ended_its_work(void)
     kw_thread_join(&thread);
 
     kw_memory_trim_start(&gateway);
-    kw_timer *end = kw_timer_new(gateway.loop, on_end, gateway.loop);
+    kw_timer *end = kw_timer_new(gateway.control.loop, on_end, gateway.control.loop);
     kw_timer_start_ms(end, 2500);
-    kw_loop_run(gateway.loop);
+    kw_loop_run(gateway.control.loop);
     g_assert_cmpint(kw_machine_resident_bytes(), <, before + 16 * MIB);
 
     for (int i = 0; i < CHUNKS; i += 64)
         g_free(chunks[i]);
     kw_timer_free(end);
     kw_timer_free(gateway.trim);
-    kw_loop_free(gateway.loop);
+    kw_loop_free(gateway.control.loop);
 }
 
 /* Without a pause, so that no time passes for the allocator. */
 static void
 memory_freed_in_a_burst(void)
 {
-    kw_gateway gateway = {.loop = kw_loop_new()};
+    kw_gateway gateway = {.control.loop = kw_loop_new()};
     kw_memory_trim_start(&gateway);
     g_autofree void **chunks = g_new0(void *, CHUNKS);
     int64_t before = kw_machine_resident_bytes();
@@ -130,7 +130,7 @@ memory_freed_in_a_burst(void)
     }
     g_assert_cmpint(kw_machine_resident_bytes(), <, before + 32 * MIB);
     kw_timer_free(gateway.trim);
-    kw_loop_free(gateway.loop);
+    kw_loop_free(gateway.control.loop);
 }
 #endif
 

@@ -1,5 +1,5 @@
 /* The pauses of a preparation that finds that another gateway is changing the catalog. */
-#include "gateway/prepare.h"
+#include "policy/prepare.h"
 
 #include <glib.h>
 
