@@ -1,6 +1,5 @@
 #include "gateway/reload.h"
 
-
 #include "base/container.h"
 #include "base/log.h"
 #include "base/metrics.h"

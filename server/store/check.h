@@ -42,4 +42,3 @@ bool kw_check_sum(kw_bytes table, const kw_column *column, int64_t stored, int64
 /* REFUSED, for a removal that would leave cells: the newest one is left_ms ahead of the store's clock, so a
  * delete up to it would hide later writes. Returns false. */
 bool kw_refuse_removal(kw_bytes table, kw_bytes row, int64_t newest_ms, int64_t left_ms, kw_error *ret_error);
-

@@ -4,8 +4,8 @@
 #include "base/clock.h"
 #include "histories/sim/rows.h"
 #include "store/class.h"
-#include "store/hbase/convert.h"
 #include "store/hbase/handle.h"
+#include "store/hbase/thrift2/convert.h"
 #include "store/refuse.h"
 
 #define VERSIONS_ALL 1000

@@ -1,8 +1,8 @@
 /* The store handle of one loop: its pool, and one file per kind of operation. */
 #pragma once
 
-#include "store/hbase/batch_queue.h"
-#include "store/hbase/pool.h"
+#include "store/hbase/batch/batch_queue.h"
+#include "store/hbase/link/pool.h"
 
 /* The average size of a table's recent rows. A fetch uses it to request as many rows as fit into its byte
  * limit. */

@@ -1,7 +1,7 @@
 /* The estimate of how long a change takes, in a simulation with the pace of changes: the clock, the callers
  * and the slices are made up. */
-#include "coordinator/estimate.h"
 #include "change/pace.h"
+#include "coordinator/estimate.h"
 
 #include <glib.h>
 

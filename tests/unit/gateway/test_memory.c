@@ -1,5 +1,5 @@
 /* The memory budget of policies on machines of different sizes; freed memory is returned to the system. */
-#include "gateway/memory.h"
+#include "policy/memory.h"
 
 #include "base/machine.h"
 #include "config/reader.h"

@@ -1,7 +1,7 @@
 /* How many calls of a batch queue are in flight, with operations that only count: rows of records with
  * several rows have the same concurrency in all tables, other operations have one for each table. */
 #include "fixture.h"
-#include "store/hbase/batch_queue.h"
+#include "store/hbase/batch/batch_queue.h"
 #include "support/seeded.h"
 
 #define OPS 5000

@@ -2,8 +2,8 @@
 #include "bed.h"
 
 #include "base/log.h"
-#include "store/hbase/convert.h"
 #include "store/hbase/handle.h"
+#include "store/hbase/thrift2/convert.h"
 
 /* HBase retries calls on a disabled table for most of a minute, longer on a busy machine. */
 #define MAX_MS 180000

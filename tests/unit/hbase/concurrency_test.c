@@ -1,6 +1,6 @@
 /* The adjusted concurrency, with simulated servers and simulated time: it finds the best rate, is stable
  * under noise, and follows changes. */
-#include "store/hbase/concurrency.h"
+#include "store/hbase/batch/concurrency.h"
 #include "support/seeded.h"
 
 #include <glib.h>

@@ -1,6 +1,6 @@
 /* The estimated size of a write is never lower than the size of its Thrift2 struct on the wire, and at most
  * twice that size if the row key and the values are large. */
-#include "store/hbase/convert.h"
+#include "store/hbase/thrift2/convert.h"
 
 #include "wire/wire.h"
 

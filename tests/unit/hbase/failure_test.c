@@ -1,6 +1,6 @@
 /* HBase's error texts and the resulting errors for callers: the code, maybe_applied, and only words of our
  * own. */
-#include "store/hbase/failure.h"
+#include "store/hbase/link/failure.h"
 
 #include "support/seeded.h"
 

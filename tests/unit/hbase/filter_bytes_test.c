@@ -1,6 +1,6 @@
 /* Serialised filters: each filter of the language as HBase's own classes serialise it
  * (tests/data/filter_bytes.txt), and patterns, which the language cannot express. */
-#include "store/hbase/filter_bytes.h"
+#include "store/hbase/thrift2/filter_bytes.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Tests that a createTable message is cut into frames: without the frame headers the bytes are the same, and
  * no frame contains a whole key. */
-#include "store/hbase/frames.h"
+#include "store/hbase/thrift2/frames.h"
 
 #include "support/seeded.h"
 #include "thrift/hbase2_wire.h"

@@ -3,7 +3,7 @@
 #include "fixture.h"
 
 #include "store/check.h"
-#include "store/hbase/convert.h"
+#include "store/hbase/thrift2/convert.h"
 
 #include <string.h>
 

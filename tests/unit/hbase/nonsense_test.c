@@ -3,8 +3,8 @@
 #include "fixture.h"
 
 #include "base/metrics.h"
+#include "store/hbase/clock/heartbeats.h"
 #include "store/hbase/hbase_store.h"
-#include "store/hbase/heartbeats.h"
 #include "support/slow_build.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Calls, channels and servers when servers are slow, silent, unreachable or several: deadlines, waiting,
  * balance, and the number of connections. Each test uses one failure of thrift2_fake. */
 #include "fixture.h"
-#include "store/hbase/heartbeats.h"
+#include "store/hbase/clock/heartbeats.h"
 
 #include "base/thread.h"
 #include "support/log_capture.h"

@@ -1,6 +1,6 @@
 /* The bounds of range scans, for random keys, ranges and positions: the rows that Thrift2 would return for
  * the computed bounds are those of a sort and a filter. */
-#include "store/hbase/range.h"
+#include "store/hbase/thrift2/range.h"
 
 #include "support/seeded.h"
 

@@ -3,7 +3,7 @@
 #include "order_bed.h"
 
 #include "store/control.h"
-#include "store/hbase/convert.h"
+#include "store/hbase/thrift2/convert.h"
 
 static const kw_ordering counted = {
     .order = KW_WRITE_ORDER_STAMP, .atomics = true, .counters = true, .family = {(const uint8_t *)"f", 1}};

@@ -2,7 +2,7 @@
 #include "order_bed.h"
 
 #include "store/control.h"
-#include "store/hbase/convert.h"
+#include "store/hbase/thrift2/convert.h"
 
 #include <string.h>
 

@@ -3,8 +3,8 @@
  * the type of the field; bytes and strings cannot contain spaces. */
 #pragma once
 
-#include "support/memory_store.h"
 #include "reconcile/reconcile.h"
+#include "support/memory_store.h"
 #include "verb/verb.h"
 
 #include <glib.h>

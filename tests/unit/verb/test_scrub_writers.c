@@ -2,8 +2,8 @@
  * repairs the second row step by step, while writers write to both rows at any moment. In the end the second
  * row must show the same values as the primary one. With a horizon that lies among the writes in progress it
  * does not, which shows that the horizon protects them. */
-#include "support/seeded.h"
 #include "reconcile/scrub.h"
+#include "support/seeded.h"
 
 #define COLUMNS 2
 #define HORIZON_MS 100

@@ -1,8 +1,8 @@
 /* The verification of all rows of a path: every row is judged once, however large the slices are. */
 #include "desk.h"
 
-#include "rule/layout.h"
 #include "reconcile/verify.h"
+#include "rule/layout.h"
 
 #define ROWS 3000
 #define STRAYS 40
