@@ -1,5 +1,5 @@
-/* Internal to verb: the parts of a placement that a pass scans at the same time, and which rows of each part
- * it has visited. A part is a region of the store table, or several adjacent ones. Until the regions are
+/* Internal to reconcile: the parts of a placement that a pass scans at the same time, and which rows of each
+ * part it has visited. A part is a region of the store table, or several adjacent ones. Until the regions are
  * known, all rows are one part. Not thread-safe. */
 #pragma once
 

@@ -1,6 +1,6 @@
-/* Internal to verb and gateway: what a pass (KW_COPY_PASS) has scanned in the first of two placements. The
- * scan of the second placement compares its rows with that, so that only rows that differ are read one by
- * one.
+/* Internal to reconcile and coordinator: what a pass (KW_COPY_PASS) has scanned in the first of two
+ * placements. The scan of the second placement compares its rows with that, so that only rows that differ are
+ * read one by one.
  *
  *   ADD      first   remembers the rows
  *   COMPARE  second  visits the rows that differ from what was remembered

@@ -11,10 +11,10 @@ MODULES = ["base", "wire", "rule", "plan", "store", "gather", "verb", "net", "se
 def main():
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
-        rows = "".join(f"| {module} | x | base |\n" for module in MODULES)
+        rows = "| module | may use |\n|---|---|\n" + "".join(f"| {module} | base |\n" for module in MODULES)
         (root / "server/base").mkdir(parents=True)
         (root / "server/wire").mkdir()
-        (root / "server/README.md").write_text(rows.replace("| base | x | base |", "| base | x | - |"))
+        (root / "server/README.md").write_text(rows.replace("| base | base |", "| base | - |"))
         (root / "server/wire/good.c").write_text('#include "base/bytes.h"\n')
         good = subprocess.run([sys.executable, sys.argv[1], folder], capture_output=True, text=True)
         (root / "server/base/bad.c").write_text('#include "wire/wire.h"\n')
