@@ -3,13 +3,13 @@
  *
  * A gateway serves a table in the same way if the digests agree. While a key rule changes in a store with
  * several writers, digests differ when the change begins and ends, and gateways serve two neighboring
- * versions:
+ * places:
  *
  *   the step that this admission makes   the others must serve the table with
  *   begin                                the old placement alone, and follow the catalog's policy
- *   the next version                     both placements, and have reported the present version
- *   the end                              both placements, and have reported the present version
- *   none, at the first version           the old placement alone, or both
+ *   the next place                       both placements, and have reported the present place
+ *   the end                              both placements, and have reported the present place
+ *   none, at the first place             the old placement alone, or both
  *   none, after the end                  the kept placement alone, or with one that is retired
  *
  * For paths that are added, "the old placement alone" means the table without them. Paths that are dropped

@@ -8,7 +8,7 @@
 typedef enum kw_path_step {
     KW_PATH_STEP_NONE,
     KW_PATH_STEP_BEGIN, /* the path gets a second placement, is added, or begins to be dropped */
-    KW_PATH_STEP_NEXT,  /* the next version: states of placements change */
+    KW_PATH_STEP_NEXT,  /* the next place: states of placements change */
     KW_PATH_STEP_END /* the path keeps one placement, or none if it was dropped or its addition cancelled */
 } kw_path_step;
 

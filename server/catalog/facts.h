@@ -104,7 +104,7 @@ const char *kw_field_facts_column(const kw_field_facts *field, kw_arena *arena);
 
 /* A digest of what two gateways must have in common to serve the table at the same time: paths, live
  * placements, marker and counters and, with order: store, whether atomic operations are allowed. Other fields
- * are not included, because the catalog merges those of several policies; neither is the version of a change,
+ * are not included, because the catalog merges those of several policies; neither is the place of a change,
  * which gateways report (changes.h). The digest is a SHA-256 as 64 hex digits, in the arena. If the policy
  * names an order, a space and the order follow. If it says whether atomic operations are allowed, " atomics"
  * or " no-atomics" follows. */

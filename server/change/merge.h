@@ -1,6 +1,6 @@
 /* Several gateways write the record of a change. Pure.
  *
- *   the holder      versions, and the progress of its work
+ *   the holder      places, and the progress of its work
  *   any gateway     what the operator commands: goal, pause, limit, comparison (which resets the progress)
  *   another one     itself as the holder, when the holder has disappeared
  *
@@ -14,7 +14,7 @@
 #include "change/record.h"
 
 /* Merges three states of the record of a change. Returns the record in the catalog (`theirs`), with the
- * progress of this gateway (`mine`) if `mine` has the same version of the change. Otherwise the result keeps
+ * progress of this gateway (`mine`) if `mine` has the same place of the change. Otherwise the result keeps
  * the progress of `theirs`. With several writers, it also does so if another gateway has changed the progress
  * since the catalog had `base`. `base` and `mine` can be NULL. The result borrows the texts of the arguments.
  */

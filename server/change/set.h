@@ -44,8 +44,8 @@ bool kw_change_set_differs(const kw_change_set *a, const kw_change_set *b);
 bool kw_change_set_has_step(const kw_change_set *set, const kw_change_record *record);
 /* True if a change with several writers is under way. */
 bool kw_change_set_has_several_writers(const kw_change_set *set);
-/* True if the next version of a change with several writers probably follows soon: the change has another
- * version or goal than in `before` (NULL: no changes), and does not wait for `switch`. */
+/* True if the next place of a change with several writers probably follows soon: the change has another
+ * place or goal than in `before` (NULL: no changes), and does not wait for `switch`. */
 bool kw_change_set_expects_step(const kw_change_set *set, const kw_change_set *before);
 /* True if all changes with several writers that are under way wait for `switch`. */
 bool kw_change_set_waits_for_switch(const kw_change_set *set);

@@ -1,6 +1,6 @@
 /* Commands that the gateway gives itself. With one writer, it continues a change after the operator has run
  * `complete`, or when an added path has all rows. As the holder of a change in a store with several writers,
- * it sets the next version.
+ * it sets the next place.
  */
 #include "base/log.h"
 #include "coordinator/request.h"
@@ -12,7 +12,7 @@
 #define AGAIN_NS (UINT64_C(1000) * 1000 * 1000)
 /* After a step that failed because another change had made one. */
 #define AGAIN_SOON_NS (UINT64_C(100) * 1000 * 1000)
-/* A version is set only if the registrations were read within this time. */
+/* A place is set only if the registrations were read within this time. */
 #define FRESH_NS (UINT64_C(1000) * 1000 * 1000)
 
 typedef kw_change_request request;
@@ -150,7 +150,7 @@ kw_change_start_automatic(kw_coordinator *coordinator)
 
 /* --- the end -------------------------------------------------------------------------------------------- */
 
-/* The step failed, for example because another gateway has set a version, or a command has changed the goal.
+/* The step failed, for example because another gateway has set a place, or a command has changed the goal.
  * Reads the record before the next attempt. */
 static void
 end_as_holder(request *self, const kw_error *error)

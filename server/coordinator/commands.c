@@ -1,7 +1,7 @@
 /* Commands of the operator.
  *
  *   caller's loop -> main loop: a job -> checks -> (wait until calls under earlier policies have ended)
- *     -> step: records and policy with the next version of the change -> prepare -> serve -> the reply
+ *     -> step: records and policy with the next place of the change -> prepare -> serve -> the reply
  *   pause, resume, throttle, compare: only the record changes
  *
  * That is so with one writer. With several, all commands only change the record (goals.c).
@@ -316,7 +316,7 @@ on_shown(void *user, const kw_current *current, const kw_error *error)
 }
 
 /* Reads the records first, because other gateways write them, too. If another gateway has begun or ended a
- * change, or set its next version, waits for a limited time until this gateway serves it. */
+ * change, or set its next place, waits for a limited time until this gateway serves it. */
 static void
 show(request *self)
 {

@@ -9,12 +9,12 @@
  * After each slice, the coordinator updates its copy of the records, control->changes. It writes the copy to
  * the catalog about every two seconds. So slices can be repeated after a restart, which is harmless.
  *
- * In a store that several gateways write, each of them serves the versions that it finds in the catalog, and
- * reports them. One of them, the holder, sets the versions and does the work:
+ * In a store that several gateways write, each of them serves the places that it finds in the catalog, and
+ * reports them. One of them, the holder, sets the places and does the work:
  *
  *   commands (any gateway) --> goal in the catalog --> holder: decision --> step, or a slice of work
  *                                                       ^
- *   every gateway: version served, calls before ended --> its registration says so
+ *   every gateway: place served, calls before ended --> its registration says so
  *
  * Main thread only, except for kw_coordinator_run_command. */
 #pragma once
@@ -30,7 +30,7 @@ kw_coordinator *kw_coordinator_new(kw_control *control);
 void kw_coordinator_note_served(kw_coordinator *self, kw_policy *old);
 
 /* Call it when the catalog was read and its records do not differ (kw_changes_differ) from those of the
- * policy in service. Ignored while another version is being loaded or set. */
+ * policy in service. Ignored while another place is being loaded or set. */
 void kw_coordinator_note_stored(kw_coordinator *self, struct kw_change_set *stored);
 
 /* Looks for work in `in_ms`. Call it when the gateway begins to serve, and when work can continue. */

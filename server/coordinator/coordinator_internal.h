@@ -59,7 +59,7 @@ typedef struct kw_change_work {
     kw_change_place seen_goal;
     kw_change_pass seen_pass; /* where the last slice has ended: `pass` and `copied_to` of the record */
     GBytes *seen_to;
-    int64_t round_ms; /* how long the last pass or sweep took since its version was set; 0: unknown */
+    int64_t round_ms; /* how long the last pass or sweep took since its place was set; 0: unknown */
     bool is_holder;   /* this gateway is the holder; else the next two are unused */
     kw_change_planner planner;
     kw_change_next next;      /* what the holder does next */
@@ -139,7 +139,7 @@ bool kw_change_is_holder(const kw_coordinator *self, const kw_change_record *rec
 /* Reads the registrations, decides what the holder does next, and starts its steps. Replaces a holder that
  * has disappeared. Returns in how many milliseconds it must be called again. */
 uint64_t kw_change_holder_tick(kw_coordinator *self);
-/* True if this gateway can do work: it serves the version of the change, and its lease is valid. */
+/* True if this gateway can do work: it serves the place of the change, and its lease is valid. */
 bool kw_change_can_work(const kw_coordinator *self, const kw_change_record *record);
 /* Call it when draining begins: other gateways become the holder of its changes. */
 void kw_change_holder_leave(kw_coordinator *self);
@@ -150,7 +150,7 @@ kw_change_times kw_change_times_now(const kw_coordinator *self, const kw_change_
  * store's clock is unknown. */
 bool kw_change_set_at(const kw_coordinator *self, int64_t *ret_set_at_ms);
 
-/* Reports the versions in service to the other gateways when no call uses an earlier one. Returns in how many
+/* Reports the places in service to the other gateways when no call uses an earlier one. Returns in how many
  * milliseconds it must be called again. */
 uint64_t kw_change_reports_tick(kw_coordinator *self);
 /* The same for callers: reports whether they use this gateway. */
@@ -160,15 +160,15 @@ kw_histogram kw_change_latency_of_callers(const kw_coordinator *self);
 /* Call it when another policy is in service. */
 void kw_change_reports_restart(kw_coordinator *self);
 
-/* Call it on the holder: sets the next version of the change, if kw_change_planner_next still decides so. */
+/* Call it on the holder: sets the next place of the change, if kw_change_planner_next still decides so. */
 void kw_change_start_step(kw_coordinator *self, const kw_change_record *record);
 
 /* For several writers, as texts in the arena: the phase, and the commands that are possible now. */
 const char *kw_change_phase_of(const kw_change_record *record, const kw_change_work *work, kw_arena *arena);
 const char *kw_change_next_of(const kw_change_record *record, kw_arena *arena);
 
-/* Adopts the records that were read from the catalog. False if the catalog has another version of a change
- * than this gateway serves: that version is loaded first. */
+/* Adopts the records that were read from the catalog. False if the catalog has another place of a change
+ * than this gateway serves: that place is loaded first. */
 bool kw_coordinator_take_current(kw_coordinator *self, const kw_current *current);
 
 /* Keeps the first and the last row key, which only the first slice of a copy, pass or sweep looks up. */
@@ -182,7 +182,7 @@ void kw_change_key_range_forget(kw_change_work *work);
  * next slice is for. NULL: the policy does not have it, or the path does not change. */
 const kw_path *kw_change_find_path(const kw_policy *policy, const kw_change_record *record);
 /* Finds the placement that is the part of a sweep with this number. A sweep visits each placement that the
- * present version writes, because they can have control cells. NULL: there are no more. */
+ * present place writes, because they can have control cells. NULL: there are no more. */
 const kw_placement *kw_change_find_swept(const kw_table *table, uint64_t part);
 /* Converts the progress of the present part to the progress of all parts. Call it during a slice. */
 double kw_change_progress_of_parts(const kw_coordinator *self, const kw_change_record *record,
@@ -219,7 +219,7 @@ unsigned kw_change_filled_of(kw_coordinator *self, const kw_change_record *recor
 const char *kw_change_why_not_switch(const kw_change_record *record, bool leave_undecodable, kw_arena *arena);
 /* Why a change cannot be cancelled: another version of the policy is current. */
 const char *kw_change_why_not_cancel(const kw_change_record *record, int64_t current, kw_arena *arena);
-/* Why a command is refused: the change has another version than its caller has seen. */
+/* Why a command is refused: the change is at another place than its caller has seen. */
 const char *kw_change_other_version(const char *version, const char *expected, kw_arena *arena);
 /* When the last cursor of the old key rule expires, by the wall clock. */
 int64_t kw_change_cursors_until_ms(const kw_coordinator *self, const kw_change_record *record);

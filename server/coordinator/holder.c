@@ -5,7 +5,7 @@
  *            record still names the holder that has disappeared
  *
  * For a moment, two gateways can consider themselves the holder. Each step is one conditional put, so only
- * one of them sets a version. Repeating a slice of work is harmless. The new holder begins its first slice
+ * one of them sets a place. Repeating a slice of work is harmless. The new holder begins its first slice
  * only when `store.late` has passed since it became the holder.
  */
 #include "base/log.h"
@@ -15,7 +15,7 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 /* How often the holder reads registrations: while it waits for reports; the same, soon after it has set a
- * version, because atomic operations can be held; while it works; while it waits for the operator. */
+ * place, because atomic operations can be held; while it works; while it waits for the operator. */
 #define READ_REPORTS_MS 100
 #define READ_REPORTS_SOON_MS 20
 #define SOON_MS 3000

@@ -1,5 +1,5 @@
 /* Slices of passes and sweeps (planner.h says when they run). The first pass scans all rows. Later
- * passes scan only rows with a cell whose timestamp is `settled_ms` or later. Under 2 and 6, a pass leaves
+ * passes scan only rows with a cell whose timestamp is `settled_ms` or later. On the rung both, a pass leaves
  * out cells with timestamps from `set_at_ms` on. Sweeps do the same with `swept_ms`, one placement after the
  * other (parts.c).
  *
@@ -213,7 +213,7 @@ kw_change_start_pass(kw_coordinator *self, const kw_change_record *known, const 
     kw_copy(&self->call, &self->copy, on_passed, self);
 }
 
-/* All writes under earlier versions have ended. If writes of this version leave no control cells, the sweep
+/* All writes at earlier places have ended. If writes at this place leave no control cells, the sweep
  * removes all of them. Otherwise it keeps those with timestamps from set_at_ms on, because calls with such
  * timestamps can still be running. */
 void

@@ -58,7 +58,7 @@ work_name(kw_change_act act)
     case KW_CHANGE_ACT_END:
         break;
     }
-    return "setting the next version";
+    return "setting the next place";
 }
 
 static const char *
@@ -93,7 +93,7 @@ holder_phase(const kw_change_record *record, const kw_change_work *work, kw_aren
     case KW_CHANGE_WAIT_NONE:
         break;
     }
-    return "setting the next version";
+    return "setting the next place";
 }
 
 static const char *
@@ -108,7 +108,7 @@ other_phase(const kw_change_record *record, const kw_change_work *work, kw_arena
         return work_name(act);
     if (!record->holder[0])
         return "waiting for a gateway that continues it";
-    return kw_arena_printf(arena, "gateway %s sets the next version; its status shows what it waits for",
+    return kw_arena_printf(arena, "gateway %s sets the next place; its status shows what it waits for",
                            work->holder ? work->holder : "(unknown)");
 }
 

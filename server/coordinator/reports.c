@@ -2,10 +2,10 @@
  *
  *   another policy is served --> no call uses an earlier one --> no write that such a call gave up can still
  *     be applied (store.late) --> the gateway knows the store's clock, if it soon sets timestamps
- *     --> the registration says: this gateway serves the version
+ *     --> the registration says: this gateway serves the place
  *
  * A report waits only for writes that were given up before the last call under an earlier policy ended.
- * Writes that later calls give up belong to the version that is reported, and delay the next report.
+ * Writes that later calls give up belong to the place that is reported, and delay the next report.
  */
 #include "coordinator/coordinator_internal.h"
 

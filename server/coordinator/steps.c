@@ -1,9 +1,9 @@
-/* The next version of a change.
+/* The next place of a change.
  *
  *   one writer:       a command -> wait until no call uses an earlier policy --+
  *   several writers:  the holder's decision, which is checked again ----------+
  *                                                                             v
- *                     the records with the next version -> the policy with its roles
+ *                     the records with the next place -> the policy with its roles
  *                         -> prepare (the catalog gets both in one put) -> serve
  *
  * The holder decides on a step only after all gateways, itself included, have reported that calls under
@@ -90,7 +90,7 @@ compile(request *self, kw_error *ret_error)
     return true;
 }
 
-/* Sets the version that the holder has decided on. False: the store's clock, which the version needs, is
+/* Sets the place that the holder has decided on. False: the store's clock, which the place needs, is
  * unknown. */
 static bool
 set_as_holder(const kw_coordinator *coordinator, const kw_change_next *next, kw_change_record *record)

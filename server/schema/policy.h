@@ -236,7 +236,7 @@ void kw_policy_set_path_filled(kw_policy *policy, const char *table, const char 
 /* The order of the policy, or its default: store for one path, stamp for several. */
 kw_write_order kw_table_default_order(const kw_table *table);
 /* Sets the order of writes that admission determined from the policy and the catalog, and whether atomic
- * operations are allowed. The order is ignored while the version of a change sets it. Called before the
+ * operations are allowed. The order is ignored while the place of a change sets it. Called before the
  * table is in service; for a table in service, the values must be those that it has. */
 void kw_policy_set_order(kw_policy *policy, size_t table, kw_write_order order, bool atomics);
 

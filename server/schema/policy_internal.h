@@ -20,7 +20,7 @@ struct kw_policy {
     struct kw_rings *rings; /* while the policy is compiled */
 };
 
-/* Sets the order of writes that a version of a change needs (kw_placing). */
+/* Sets the order of writes that a place of a change needs (kw_placing). */
 void kw_table_set_changing_order(kw_table *table, const kw_placing *placing);
 
 /* The field before the table's layouts are known: without its column. */

@@ -171,7 +171,7 @@ read_expected(const kw_exchange *exchange, kw_bytes version, kw_change_command *
         is_name = g_ascii_isgraph(version.data[i]);
     if (!is_name)
         return kw_error_set(ret_error, KW_INVALID,
-                            "options.expected_version %s is not a version of a change, such as both-old",
+                            "options.expected_version %s is not a place of a change, such as both-old",
                             kw_show_name(version, shown));
     command->expected = kw_arena_text(exchange->call.arena, version);
     return true;
