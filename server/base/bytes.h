@@ -111,14 +111,14 @@ kw_be16_store(uint8_t *to, uint16_t value)
 static inline void
 kw_be32_store(uint8_t *to, uint32_t value)
 {
-    value = __builtin_bswap32(value);
+    value = GUINT32_TO_BE(value);
     memcpy(to, &value, 4);
 }
 
 static inline void
 kw_be64_store(uint8_t *to, uint64_t value)
 {
-    value = __builtin_bswap64(value);
+    value = GUINT64_TO_BE(value);
     memcpy(to, &value, 8);
 }
 
@@ -133,7 +133,7 @@ kw_be32_load(const uint8_t *from)
 {
     uint32_t value;
     memcpy(&value, from, 4);
-    return __builtin_bswap32(value);
+    return GUINT32_FROM_BE(value);
 }
 
 static inline uint64_t
@@ -141,7 +141,7 @@ kw_be64_load(const uint8_t *from)
 {
     uint64_t value;
     memcpy(&value, from, 8);
-    return __builtin_bswap64(value);
+    return GUINT64_FROM_BE(value);
 }
 
 /* The bytes as error texts show them: control and non-ASCII bytes as \xNN, and "..." in place of the rest
