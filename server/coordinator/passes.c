@@ -192,6 +192,7 @@ void
 kw_change_start_pass(kw_coordinator *self, const kw_change_record *known, const kw_path *path)
 {
     g_autoptr(kw_change_set) set = kw_change_set_ref(self->control->changes); /* has the texts of `known` */
+    (void)set;
     kw_change_work *work = kw_change_work_of(self, known);
     kw_change_record record = *known;
     begin_or_continue_pass(self, work, &record);

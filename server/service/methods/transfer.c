@@ -110,7 +110,7 @@ read_part(const kw_exchange *exchange, kw_transfer *ret_command, kw_error *ret_e
     kw_transfer_step step;
     if (!args->has_part)
         return kw_error_set(ret_error, KW_INVALID, "the argument part is missing");
-    if (!find_step(part->step, &step))
+    if (!find_step((kw_api_ImportStep)part->step, &step))
         return kw_error_set(ret_error, KW_INVALID, "part.step is not known");
     uint32_t cells = part->has_cells ? part->cells.count : 0;
     uint32_t counters = part->has_counters ? part->counters.count : 0;

@@ -150,7 +150,7 @@ static void
 nesting_is_bounded(void)
 {
     static const unsigned depths[] = {65, 66, 100000};
-    for (int protocol = KW_WIRE_BINARY; protocol <= KW_WIRE_COMPACT; protocol++) {
+    for (kw_wire_protocol protocol = KW_WIRE_BINARY; protocol <= KW_WIRE_COMPACT; protocol++) {
         for (uint8_t id = 1; id <= 9; id += 8) {
             kw_error error = KW_ERROR_NONE;
             kw_buffer good = nested(protocol, 64, id);
@@ -190,7 +190,7 @@ static void
 maps_of_values_are_bounded(void)
 {
     static const unsigned levels[] = {32, 33, 100000}; /* a value and its map are one level of nesting each */
-    for (int protocol = KW_WIRE_BINARY; protocol <= KW_WIRE_COMPACT; protocol++) {
+    for (kw_wire_protocol protocol = KW_WIRE_BINARY; protocol <= KW_WIRE_COMPACT; protocol++) {
         for (size_t i = 0; i < G_N_ELEMENTS(levels); i++) {
             g_autoptr(kw_arena) arena = kw_arena_new();
             kw_error error = KW_ERROR_NONE;
