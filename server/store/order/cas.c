@@ -287,6 +287,15 @@ refuse_ahead(kw_cas_round *round, int64_t newest_ms, int64_t left_ms)
 
 static void choose_stamp(kw_cas_round *round);
 
+/* True if the put must wait for its caller's timestamp; see ahead.c. */
+static bool
+is_ahead(const kw_cas_round *round)
+{
+    return round->put.ordering->order == KW_WRITE_ORDER_STAMP &&
+           round->callers_stamp_ms != KW_TIMESTAMP_NONE &&
+           kw_order_ns(round->callers_stamp_ms) > round->time.earliest_ns;
+}
+
 static void
 on_time(void *user, kw_wait_result result)
 {
@@ -311,6 +320,17 @@ wait_for_time(kw_cas_round *round, int64_t until_time_ns)
 }
 
 static void
+wait_for_callers_stamp(kw_cas_round *round)
+{
+    kw_error error;
+    if (kw_order_check_ahead(&round->put, round->callers_stamp_ms, round->deadline, round->time.earliest_ns,
+                             &error))
+        wait_for_time(round, kw_order_ns(round->callers_stamp_ms));
+    else
+        fail(round, &error);
+}
+
+static void
 choose_stamp(kw_cas_round *round)
 {
     int64_t earliest_ms = round->time.earliest_ns / KW_NS_PER_MS;
@@ -320,6 +340,8 @@ choose_stamp(kw_cas_round *round)
         has_several_orders(round) ? MAX(newest_ms + 1, latest_ms) : MAX(newest_ms, earliest_ms);
     if (!kw_cas_evaluate(round))
         answer_unmet(round);
+    else if (is_ahead(round))
+        wait_for_callers_stamp(round);
     else if (least_ms <= most_ms)
         write_with(round, least_ms, most_ms);
     else if (newest_ms > most_ms + round->handle->settings->clock_width_ms)

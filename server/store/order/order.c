@@ -63,7 +63,9 @@ write_one(kw_order_handle *handle, const kw_write *write, kw_write_done done, vo
 {
     one_write *one = g_new0(one_write, 1);
     *one = (one_write){.write = write, .done = done, .user = user};
-    if (route_of(write) == ROUTE_TRACE)
+    if (kw_order_is_ahead(handle, write))
+        kw_order_write_ahead(handle, &one->write, 1, &one->result, one_written, one);
+    else if (route_of(write) == ROUTE_TRACE)
         kw_order_trace(handle, &one->write, 1, &one->result, one_written, one);
     else
         kw_order_stamp(handle, &one->write, 1, &one->result, one_written, one);
@@ -73,6 +75,10 @@ static void
 handle_write(kw_store_handle *base, const kw_write *write, kw_write_done done, void *user)
 {
     kw_order_handle *handle = kw_order_handle_of(base);
+    if (kw_order_is_ahead(handle, write)) {
+        write_one(handle, write, done, user);
+        return;
+    }
     switch (route_of(write)) {
     case ROUTE_UNCHANGED:
         handle->inner->class->write(handle->inner, write, done, user);
@@ -211,9 +217,15 @@ handle_write_many(kw_store_handle *base, const kw_write *const *writes, size_t c
                   void (*done)(void *user), void *user)
 {
     kw_order_handle *handle = kw_order_handle_of(base);
-    bool any_single = false;
-    for (size_t i = 0; i < count && !any_single; i++)
-        any_single = is_single(writes[i]);
+    bool any_single = false, any_ahead = false;
+    for (size_t i = 0; i < count && !any_ahead; i++) {
+        any_single = any_single || is_single(writes[i]);
+        any_ahead = kw_order_is_ahead(handle, writes[i]);
+    }
+    if (any_ahead) {
+        kw_order_write_ahead(handle, writes, count, results, done, user);
+        return;
+    }
     if (!any_single) {
         write_batch(handle, writes, count, results, done, user);
         return;

@@ -150,6 +150,20 @@ bool kw_order_time(kw_order_store *store, kw_span *ret_span);
  * errors. */
 bool kw_order_time_is_known(kw_order_store *store, kw_error *ret_error);
 
+/* --- ahead.c ------------------------------------------------------------------------------------- */
+
+/* True for a put of a table with order: stamp whose caller has given it a timestamp, unless the store's clock
+ * has surely passed this timestamp. */
+bool kw_order_is_ahead(kw_order_handle *handle, const kw_write *write);
+/* Writes that include such puts: sends them when the clock has passed all their timestamps. A put that would
+ * have to wait beyond its deadline gets REFUSED. */
+void kw_order_write_ahead(kw_order_handle *handle, const kw_write *const *writes, size_t count,
+                          kw_written *results, void (*done)(void *user), void *user);
+/* False, with REFUSED, if the clock passes the caller's timestamp only after the deadline. earliest_ns: what
+ * the clock surely shows now. */
+bool kw_order_check_ahead(const kw_write *write, int64_t stamp_ms, kw_deadline deadline, int64_t earliest_ns,
+                          kw_error *ret_error);
+
 /* --- rows.c -------------------------------------------------------------------------------------- */
 
 /* First member of the entries of the hash table. */

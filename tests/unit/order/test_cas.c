@@ -463,10 +463,11 @@ test_compared_far_ahead(void)
     assert_ok(&bed, &other_column);
     g_assert_true(other_column.applied);
     write.timestamp = 9001;
+    write.deadline = kw_deadline_in_ms(1000);
     start_if(&bed, &write, &one, &given);
-    assert_ok(&bed, &given);
-    g_assert_true(given.applied);
-    order_assert_row(&bed, "old", "r", "f:kw:w=1000@1000 f:a=2@9001 f:a=1@9000 f:b=2@1000");
+    assert_error(&bed, &given, KW_OUTCOME_FAILED, "its timestamp, 9001, is ");
+    g_assert_cmpint(given.base.written[0].error.code, ==, KW_REFUSED);
+    order_assert_row(&bed, "old", "r", "f:kw:w=1000@1000 f:a=1@9000 f:b=2@1000");
     order_bed_free(&bed);
 }
 

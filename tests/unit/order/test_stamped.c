@@ -311,6 +311,66 @@ test_trace_without_time(void)
     order_bed_free(&bed);
 }
 
+/* A put with a timestamp ahead of the clock is written when the clock has passed it. So a removal after its
+ * answer removes it. */
+static void
+test_ahead(void)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    order_bed bed = order_bed_new();
+    order_answer answer = {0}, many = {0}, removed = {0};
+    kw_write put = order_put(arena, &stamped, "r", "a=1"), other = order_put(arena, &stamped, "s", "a=1"),
+             removal = order_removal(arena, &stamped, "r", "a");
+    const kw_write *both[2] = {&put, &other};
+    put.timestamp = 1005;
+    kw_simulated_set_time_ms(bed.rows, 990, 1000);
+    kw_store_handle_write(bed.sync.handle, &put, order_on_write, &answer);
+    kw_store_handle_write_many(bed.sync.handle, both, 2, many.written, order_on_many, &many);
+    order_run_ms(&bed, 20);
+    g_assert_false(answer.done || many.done);
+    order_assert_row(&bed, "old", "r", "");
+    kw_simulated_set_time_ms(bed.rows, 1005, 1010);
+    order_await(&bed, &answer);
+    kw_simulated_set_time_ms(bed.rows, 1020, 1030);
+    order_await(&bed, &many);
+    g_assert_cmpint(answer.written[0].outcome, ==, KW_OUTCOME_OK);
+    g_assert_cmpint(many.written[0].outcome, ==, KW_OUTCOME_OK);
+    g_assert_cmpint(many.written[1].outcome, ==, KW_OUTCOME_OK);
+    order_assert_row(&bed, "old", "r", "f:a=1@1005");
+    kw_store_handle_write(bed.sync.handle, &removal, order_on_write, &removed);
+    kw_simulated_set_time_ms(bed.rows, 1040, 1050);
+    order_await(&bed, &removed);
+    g_assert_cmpint(removed.written[0].outcome, ==, KW_OUTCOME_OK);
+    order_assert_row(&bed, "old", "r", "f:kw:cf:a=1030@1031");
+    order_bed_free(&bed);
+}
+
+/* A put whose timestamp the clock passes only after the deadline is refused. The others of the call are
+ * written. */
+static void
+test_far_ahead(void)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    order_bed bed = order_bed_new();
+    order_answer many = {0};
+    kw_write put = order_put(arena, &stamped, "r", "a=1"), other = order_put(arena, &stamped, "s", "a=1");
+    const kw_write *both[2] = {&put, &other};
+    put.timestamp = 9000;
+    other.timestamp = 5;
+    put.deadline = other.deadline = kw_deadline_in_ms(1000);
+    kw_simulated_set_time_ms(bed.rows, 990, 1000);
+    kw_store_handle_write_many(bed.sync.handle, both, 2, many.written, order_on_many, &many);
+    order_await(&bed, &many);
+    g_assert_cmpint(many.written[0].outcome, ==, KW_OUTCOME_FAILED);
+    g_assert_cmpint(many.written[0].error.code, ==, KW_REFUSED);
+    g_assert_cmpuint(many.written[0].error.retry_after_ms, >=, 8000);
+    g_assert_nonnull(strstr(many.written[0].error.text, "its timestamp, 9000, is "));
+    g_assert_cmpint(many.written[1].outcome, ==, KW_OUTCOME_OK);
+    order_assert_row(&bed, "old", "r", "");
+    order_assert_row(&bed, "old", "s", "f:a=1@5");
+    order_bed_free(&bed);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -324,5 +384,7 @@ main(int argc, char **argv)
     g_test_add_func("/order/stamped/refused rows", test_refused_rows);
     g_test_add_func("/order/stamped/trace", test_trace);
     g_test_add_func("/order/stamped/trace without time", test_trace_without_time);
+    g_test_add_func("/order/stamped/ahead", test_ahead);
+    g_test_add_func("/order/stamped/far ahead", test_far_ahead);
     return g_test_run();
 }
