@@ -17,7 +17,7 @@
  *
  * A gateway can register after this admission has read the registrations. If it serves before the commit of
  * this admission, it has changed the catalog's id, and the commit is rejected. So the new gateway is admitted
- * with the version before the step or with that after it, and it reports this version before the next step.
+ * at the place before the step or at that after it, and it reports this place before the next step.
  */
 #include "catalog/admission_internal.h"
 
@@ -74,7 +74,7 @@ typedef struct accepted {
     size_t count;
     bool changing; /* a change is under way: a gateway with another form will soon have one of these */
     bool begins;   /* this admission begins a change; gateways must follow the catalog's policy */
-    const kw_change_record *present; /* they must have reported this version; NULL: none */
+    const kw_change_record *present; /* they must have reported this place; NULL: none */
 } accepted;
 
 static const kw_facts *

@@ -50,7 +50,7 @@ void kw_admission_look_up(kw_admission *admission);
 bool kw_admission_check_all_owners(kw_admission *admission, kw_error *ret_error);
 void kw_admission_settle(kw_admission *admission);
 bool kw_admission_compare_all(kw_admission *admission, const kw_evidence *evidence, kw_error *ret_error);
-/* UNAVAILABLE if the policy was compiled for another version of a change than the catalog will have. */
+/* UNAVAILABLE if the policy was compiled for another place of a change than the catalog will have. */
 bool kw_admission_check_versions(const kw_admission *admission, kw_error *ret_error);
 /* admission_gateways.c. Refuses optional tables that other gateways serve in another way. */
 bool kw_admission_check_gateways(kw_admission *admission, kw_error *ret_error);

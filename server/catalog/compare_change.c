@@ -246,7 +246,7 @@ refuse_under_way(const kw_facts *wanted, const kw_path_facts *old, kw_error *ret
                         wanted->table, old->name, wanted->table);
 }
 
-/* True if the states of the placements are those of the change's version. */
+/* True if the states of the placements are those of the change's place. */
 static bool
 has_states(const kw_path_facts *old, const kw_path_facts *path)
 {
@@ -280,7 +280,7 @@ kw_change_check_same(const kw_facts *wanted, const kw_path_facts *old, const kw_
 
 /* --- the order of writes --------------------------------------------------------------------------- */
 
-/* True if the path is being added or dropped, in a version in which scans do not read it. */
+/* True if the path is being added or dropped, at a place where scans do not read it. */
 static bool
 is_filling(const kw_path_facts *path)
 {

@@ -21,25 +21,25 @@ int64_t kw_change_retires_as(const kw_change_step *step, const kw_facts *recorde
 
 /* Checks a step (not NONE) of a path that the policy has. old: NULL if the catalog does not have it. REFUSED
  * if `path` does not have the placements that the step requires, if the placement to fill is not empty,
- * or if the versions for several writers (change/ladder.h) have no such step. */
+ * or if the ladder for several writers (change/ladder.h) has no such step. */
 bool kw_change_check_step(kw_path_step kind, const kw_change_step *step, const kw_facts *recorded,
                           const kw_path_facts *old, const kw_facts *wanted, const kw_path_facts *path,
                           const kw_evidence *evidence, kw_error *ret_error);
 
 /* At the end of a drop, or of an addition that was cancelled: REFUSED if a change with several writers cannot
- * end in its present version. */
+ * end at its present place. */
 bool kw_change_check_cancelled(const kw_change_step *step, const kw_facts *recorded, const kw_facts *wanted,
                                const kw_path_facts *old, kw_error *ret_error);
 
 /* For a path without a step. path: NULL if the policy does not have it. REFUSED or UNAVAILABLE if a change is
- * under way and the policy was not loaded with its present version, or if the policy was loaded with a change
+ * under way and the policy was not loaded at its present place, or if the policy was loaded with a change
  * that is not under way. */
 bool kw_change_check_same(const kw_facts *wanted, const kw_path_facts *old, const kw_path_facts *path,
                           kw_error *ret_error);
 
 /* While a path is added in a store with several writers, the policy already has the order of writes that
  * applies after the addition. The rows still have the earlier order, and the catalog keeps the earlier order
- * until the path has all records. Whether atomic operations are allowed stays the same: calls of the version
+ * until the path has all records. Whether atomic operations are allowed stays the same: calls of the place
  * before rely on the control cells of all writes. The same applies while a path is dropped. False: no path is
  * added or dropped. recorded can be NULL. */
 bool kw_change_merge_order(const kw_facts *recorded, const kw_facts *wanted, kw_facts *merged);

@@ -283,10 +283,10 @@ kw_change_request_run(kw_job *job)
     }
     self->before = kw_change_set_ref(control->changes); /* owns the texts of the record */
     self->record = set->records[index];
-    const char *version = kw_change_place_name(self->record.place);
-    if (self->command.expected && !g_str_equal(self->command.expected, version))
+    const char *place = kw_change_place_name(self->record.place);
+    if (self->command.expected && !g_str_equal(self->command.expected, place))
         kw_change_request_refuse(self, KW_REFUSED,
-                                 kw_change_other_version(version, self->command.expected, self->arena));
+                                 kw_change_other_place(place, self->command.expected, self->arena));
     else
         execute(self);
 }

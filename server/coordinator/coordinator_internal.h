@@ -220,6 +220,6 @@ const char *kw_change_why_not_switch(const kw_change_record *record, bool leave_
 /* Why a change cannot be cancelled: another version of the policy is current. */
 const char *kw_change_why_not_cancel(const kw_change_record *record, int64_t current, kw_arena *arena);
 /* Why a command is refused: the change is at another place than its caller has seen. */
-const char *kw_change_other_version(const char *version, const char *expected, kw_arena *arena);
+const char *kw_change_other_place(const char *place, const char *expected, kw_arena *arena);
 /* When the last cursor of the old key rule expires, by the wall clock. */
 int64_t kw_change_cursors_until_ms(const kw_coordinator *self, const kw_change_record *record);

@@ -202,9 +202,9 @@ static bool
 check_expected(const kw_change_command *command, const kw_change_record *record, kw_arena *arena,
                kw_error *ret_error)
 {
-    const char *version = kw_change_place_name(record->place), *expected = command->expected;
-    return !expected || g_str_equal(expected, version) ||
-           refuse(ret_error, record, kw_change_other_version(version, expected, arena));
+    const char *place = kw_change_place_name(record->place), *expected = command->expected;
+    return !expected || g_str_equal(expected, place) ||
+           refuse(ret_error, record, kw_change_other_place(place, expected, arena));
 }
 
 bool

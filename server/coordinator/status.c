@@ -57,9 +57,9 @@ kw_change_why_not_cancel(const kw_change_record *record, int64_t current, kw_are
 }
 
 const char *
-kw_change_other_version(const char *version, const char *expected, kw_arena *arena)
+kw_change_other_place(const char *place, const char *expected, kw_arena *arena)
 {
-    return kw_arena_printf(arena, "its change is at %s, not at %s; nothing was changed", version,
+    return kw_arena_printf(arena, "its change is at %s, not at %s; nothing was changed", place,
                            kw_show(kw_bytes_of_text(expected)).text);
 }
 

@@ -30,5 +30,5 @@ void kw_serving_rows_checked(void *control);
 void kw_serving_registration_lost(void *gateway);
 
 /* True if gateways must know the store's clock: for tables whose writes they stamp, or will stamp in a later
- * version of a change. */
+ * place of a change. */
 bool kw_serving_needs_time(const kw_policy *policy);

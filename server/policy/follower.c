@@ -72,10 +72,10 @@ note_failure(kw_follower *self, const kw_error *error)
     kw_error shown = *error;
     int64_t served = kw_policy_version(control->policy);
     bool change_only = self->seen == served; /* the policy is the same; a change of a key rule has reached
-                                                another version */
+                                                another place */
     if (change_only)
         kw_error_prefix(&shown,
-                        "a change of a key rule has another version, but this gateway still serves the "
+                        "a change of a key rule is at another place, but this gateway still serves the "
                         "one before");
     else
         kw_error_prefix(&shown,
@@ -86,7 +86,7 @@ note_failure(kw_follower *self, const kw_error *error)
         kw_metrics_add(KW_METRIC_policy_refusals, 1);
         kw_log(KW_LOG_ERROR, "gateway",
                change_only
-                   ? "a new version of a change of a key rule cannot be served, the old one stays in service"
+                   ? "a new place of a change of a key rule cannot be served, the old one stays in service"
                    : "a new policy version cannot be served, the old one stays in service",
                KW_LOG_FACT("policy_version", self->seen), KW_LOG_FACT("served_version", served),
                KW_LOG_FACT("code", kw_code_name(error->code)), KW_LOG_FACT("reason", error->text));
@@ -120,7 +120,7 @@ on_prepared(void *user, const kw_error *error)
         kw_restart_settings_report(kw_control_model(control), kw_policy_model(self->policy));
         control->calls->serve(control, self->policy, control->keyring);
         kw_log(KW_LOG_INFO, "gateway",
-               change_only ? "new version of a change of a key rule in service"
+               change_only ? "new place of a change of a key rule in service"
                            : "new policy version in service",
                KW_LOG_FACT("policy_version", kw_policy_version(control->policy)),
                KW_LOG_FACT("tables", kw_policy_table_count(control->policy)));

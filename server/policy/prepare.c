@@ -237,7 +237,7 @@ creates_tables(const kw_model_store *store)
     return store->create_missing < 0 ? store->kind != KW_STORE_HBASE : store->create_missing > 0;
 }
 
-/* True if a change has another version than in service. */
+/* True if a change has another place than in service. */
 static bool
 is_step(const preparing *self)
 {

@@ -187,7 +187,7 @@ kw_change_missing_statement(const kw_change_proposal *proposal)
 }
 
 /* True if the table keeps its order of writes. A policy can name another order while the table is empty, but
- * the versions of a change begin with the order that the catalog has. */
+ * the ladder of a change begins with the order that the catalog has. */
 bool
 kw_change_keeps_order(const kw_change_proposal *proposal, const kw_table *table)
 {

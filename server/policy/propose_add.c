@@ -65,7 +65,7 @@ kw_change_find_under_way(const kw_change_proposal *proposal, const kw_table *tab
 /* --- atomic operations ----------------------------------------------------------------------------- */
 
 /* True if the policy and the rows differ in whether increments and conditional writes are allowed. The
- * versions of the change cannot turn them on or off (catalog/compare_change.h). */
+ * places of the change cannot turn them on or off (catalog/compare_change.h). */
 static bool
 changes_atomics(const kw_change_proposal *proposal, const kw_table *table)
 {

@@ -118,7 +118,7 @@ typedef enum kw_change_action {
 typedef struct kw_change_command {
     kw_change_action action;
     const char *table;    /* SHOW: NULL for all tables */
-    const char *expected; /* the version that the caller saw, for example "both-old"; NULL: any */
+    const char *expected; /* the place that the caller saw, for example "both-old"; NULL: any */
     const char *author;
     bool has_rows_per_second, has_share; /* THROTTLE: which of the next two are set */
     uint64_t rows_per_second;            /* 0: no limit */
@@ -158,7 +158,7 @@ typedef struct kw_change_status {
     uint64_t repaired;
     uint64_t undecodable;     /* rows that could not be copied: one of the two key rules does not fit them */
     const char *example;      /* the first of them; "": none */
-    int64_t cursors_until_ms; /* in the versions both-new and 6: when the last cursor of the old key rule
+    int64_t cursors_until_ms; /* in both-new: when the last cursor of the old key rule
                                  expires, by the wall clock; else 0 */
     const char *problem;      /* why the last step or slice of work failed; "": it did not */
     const char

@@ -2,7 +2,7 @@
 event that ends it, as those of places.py.
 
 hbase_sim applies a write within store.late after it arrived, or never, whatever delays it (changes.ChangingSim). The reply can
-be held back for much longer: then the call spans several versions of a change.
+be held back for much longer: then the call spans several places of a change.
 """
 import contextlib
 import signal
@@ -37,7 +37,7 @@ def now_and_then(fault, longest=1.0):
 
 
 def choose_gateway(place, random):
-    """Mostly one that leads a change: it sets the versions and copies the rows."""
+    """Mostly one that leads a change: it sets the places and copies the rows."""
     leads = place.watch.leaders()
     return random.choice(leads) if leads and random.random() < 0.7 else random.randrange(len(place.gateways))
 
@@ -99,7 +99,7 @@ def always(*faults):
 
 
 def served(place, number):
-    """The versions of the changes that this gateway knows."""
+    """The places of the changes that this gateway knows."""
     with contextlib.suppress(KeywayError, *changes.GONE):
         admin = place.gateways[number].admin(patience=1)
         try:
@@ -111,7 +111,7 @@ def served(place, number):
 
 def apart(place, random, end):
     """While two gateways can read different placements of a record, writes of the one that leads the change reach the second
-    placement late, and the other one learns late of versions. So a get through the latter can find a put in one placement, and
+    placement late, and the other one learns late of places. So a get through the latter can find a put in one placement, and
     later gets read only the other one. It needs --own-servers."""
     late = {"apart": 0.5, "apart_ms": min(APART_MS, place.patience_ms * 95 // 100)}
     blind = {"blind": 1.0, "blind_ms": random.choice([100, 300])}
@@ -130,7 +130,7 @@ def apart(place, random, end):
 
 def stuck(place, random, end):
     """From time to time, for a moment, writes and some reads are applied late, while their connections stay open. So such a call
-    runs while the change goes through several versions."""
+    runs while the change goes through several places."""
     faults = {"stuck": random.choice([0.3, 0.8]), "stuck_ms": place.patience_ms * 95 // 100}
     while not end.wait(random.uniform(0.2, 2)):
         place.misbehave(faults)

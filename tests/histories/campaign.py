@@ -10,7 +10,7 @@ seed times 1,000 plus a number. To repeat a history, use its seed, workload and 
 not part of a seed, so try several times. A wrong history is written to a file in --keep, for judge_history; so are the
 gateways' logs and, on the simulated HBase, all cells. Exits with 1 if a history is wrong. A history in which an object has
 too many concurrent operations to be judged is neither right nor wrong, and is counted separately. So is, with --together, a
-history during which no change set another version.
+history during which no change set another place.
 """
 import argparse
 import contextlib
@@ -66,7 +66,7 @@ def arguments():
                         help="--together: how many seconds at most a change that waits for an order rests before it gets one")
     parser.add_argument("--stretch", type=float, default=1, help="--together: histories last so many times as long")
     parser.add_argument("--turns", type=int,
-                        help="--together: how often each change goes back from version 6 and forward again (default: random orders)")
+                        help="--together: how often each change goes back from both-new and forward again (default: random orders)")
     parser.add_argument("--until-wrong", action="store_true", help="stop after the first wrong history")
     parser.add_argument("--keep", default="")
     parser.add_argument("--unpromised", action="store_true", help="also run what is not promised: see places.NOT_PROMISED")

@@ -140,7 +140,7 @@ class RuleChanges(places.Place):
                    ChangeOptions(expire_cursors=action == "COMPLETE"))
 
     def order_change(self, random, found):
-        """The next step of a change, forward or back. Between the versions at which it waits, mostly none."""
+        """The next step of a change, forward or back. Between the places at which it waits, mostly none."""
         orders = ORDERS.get(found.version)
         if not orders and random.random() < 0.9:
             return
@@ -154,7 +154,7 @@ class Changing(RuleChanges, places.Embedded):
 
 class ChangingSim(RuleChanges, places.Sim):
     """Gateways whose key rules can be changed, over two Thrift2 servers of hbase_sim. Writes are applied within store.late,
-    or never. store.late is shorter than the time that a change takes for its versions, or longer."""
+    or never. store.late is shorter than the time that a change takes for its places, or longer."""
 
     LATE_MS = (200, 1500)
     own_servers = False  # True: each gateway uses one Thrift2 server of its own.
@@ -217,7 +217,7 @@ def change_rules_and_kill(place, random, end):
 # --- whole changes of many tables at the same time -------------------------------------------------------------------
 
 class Watch:
-    """Reads the changes of all tables again and again, and notes when their versions changed."""
+    """Reads the changes of all tables again and again, and notes when their places changed."""
 
     INTERVAL = 0.1
 
@@ -242,7 +242,7 @@ class Watch:
                     self.fresh.notify_all()
 
     def note_steps(self, found):
-        """One gateway learns of a version later than the other, so only a later version counts."""
+        """One gateway learns of a place later than the other, so only a later place counts."""
         now = time.monotonic()
         for table in found.keys() | self.found.keys():
             before, after = self.found.get(table), found.get(table)
@@ -254,13 +254,13 @@ class Watch:
             return sum(begin <= when <= end and which == table for when, which in self.steps)
 
     def wait_for_step(self, table, ended):
-        """Waits until the change of the table goes on to another version, or has ended."""
+        """Waits until the change of the table goes on to another place, or has ended."""
         began = time.monotonic()
         while not (ended.is_set() or self.ended.is_set() or self.steps_between(began, time.monotonic(), table)):
             ended.wait(self.INTERVAL)
 
     def versions(self):
-        """The versions of all changes that are under way."""
+        """The places of all changes that are under way."""
         with self.fresh:
             return {change.version for change in self.found.values()}
 

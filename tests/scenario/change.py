@@ -163,7 +163,7 @@ class Change(ChangeCase):
             self.assertEqual({decode(row, 4) for row in found["t_L4"]} - load.uncertain(), set(load.final()))
 
     def test_kill(self):
-        """kill -9 in each version, and while rows are copied."""
+        """kill -9 at each place, and while rows are copied."""
         self.fill()
         with self.load() as load:
             load.tolerant = True

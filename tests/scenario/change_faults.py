@@ -2,7 +2,7 @@
 
     change_faults.py sim|hbase GATEWAYS
 
-KW_SEED repeats a run; KW_KILLS is the number of versions in which a gateway is harmed on the way forward, and adds long tests.
+KW_SEED repeats a run; KW_KILLS is the number of places at which a gateway is harmed on the way forward, and adds long tests.
 """
 import contextlib
 import logging
@@ -24,7 +24,7 @@ LATE_S = 3  # longer than a call may be late (see trouble)
 
 
 class Faults(HBaseCase):
-    """Gateways are killed and stopped in versions of a change; another one, or the same after its restart, continues."""
+    """Gateways are killed and stopped at places of a change; another one, or the same after its restart, continues."""
     LOW = ["unstamped", "held", "raised", "stamped", "alone"]
     HIGH = ["spacing", "spaced", "last-pass"]
     FORWARD = [f"{rung}-old" for rung in [*LOW, "opening", "both", *HIGH, "get-both"]] + \
@@ -32,7 +32,7 @@ class Faults(HBaseCase):
     BACK = [f"{rung}-new" for rung in [*HIGH, "get-both"]] + [f"{rung}-old" for rung in reversed(HIGH)]
     GOAL = {"both-old": "switch", "both-new": "complete"}
     LATE = LATE
-    KILLS = int(os.environ.get("KW_KILLS", 1))  # versions in which a gateway is killed on the way forward
+    KILLS = int(os.environ.get("KW_KILLS", 1))  # places at which a gateway is killed on the way forward
     LONG = "KW_KILLS" in os.environ
 
     def setUp(self):
@@ -59,7 +59,7 @@ class Faults(HBaseCase):
         wait_until(accepted, f"{action} to be accepted")
 
     def drive(self, harm, versions, goals, last):
-        """Orders the goals, and does harm in each of these versions, until the last version or the end of the change."""
+        """Orders the goals, and does harm at each of these places, until the last place or the end of the change."""
         left, version = set(versions), None
         end = time.monotonic() + 4 * PATIENCE
         while time.monotonic() < end:
@@ -77,7 +77,7 @@ class Faults(HBaseCase):
             elif version in goals and found.waiting:
                 self.order_anywhere(goals[version], expire_cursors=goals[version] == "complete")
             time.sleep(0.002)
-        raise AssertionError(f"the change remains in version {version}: {self.seen()}")
+        raise AssertionError(f"the change remains at {version}: {self.seen()}")
 
     def has_ended(self):
         with contextlib.suppress(TTransportException, OSError, EOFError, KeywayError):
@@ -86,7 +86,7 @@ class Faults(HBaseCase):
 
     def kill(self, version):
         gateway = self.chance.choice(self.gateways)
-        print(f"kill gateway {self.gateways.index(gateway)} in version {version}", flush=True)
+        print(f"kill gateway {self.gateways.index(gateway)} at {version}", flush=True)
         gateway.kill()
         time.sleep(self.chance.uniform(0, 0.3))
         gateway.start()
@@ -94,7 +94,7 @@ class Faults(HBaseCase):
     def pause(self, version):
         """Stops a gateway for longer than its lease."""
         gateway = self.chance.choice(self.gateways)
-        print(f"stop gateway {self.gateways.index(gateway)} in version {version}", flush=True)
+        print(f"stop gateway {self.gateways.index(gateway)} at {version}", flush=True)
         gateway.process.send_signal(signal.SIGSTOP)
         time.sleep(15)
         gateway.process.send_signal(signal.SIGCONT)
@@ -136,7 +136,7 @@ class Faults(HBaseCase):
         self.run_change(self.kill)
 
     def test_held_atomics(self):
-        """An atomic operation waits while a version holds it, or fails at its deadline; plain writes go on. A gateway that has
+        """An atomic operation waits while a place holds it, or fails at its deadline; plain writes go on. A gateway that has
         reported unstamped-old is stopped, so that the next place, which holds atomic operations, lasts until it continues."""
         self.start(late="  late: 6s\n")  # unstamped-old lasts as long
         data, waiting = self.gateways[0].data(), self.gateways[0].data()
@@ -145,7 +145,7 @@ class Faults(HBaseCase):
         self.begin()
         wait_until(lambda: "store.late" in status(self.gateways[0], "t").phase, "all gateways to report unstamped-old")
         self.assertEqual(status(self.gateways[0], "t").version, "unstamped-old")
-        self.assertEqual(plain(data.increment("t", key, {"n": 1}, None)), {"n": 1})  # this version does not hold them
+        self.assertEqual(plain(data.increment("t", key, {"n": 1}, None)), {"n": 1})  # this place does not hold them
         self.gateways[1].process.send_signal(signal.SIGSTOP)
         wait_until(lambda: status(self.gateways[0], "t").version in ("held-old", "raised-old", "stamped-old"), "a place that holds atomic operations")
         add.start()

@@ -38,7 +38,7 @@ class Gateways:
 
 
 class HBaseLoad(Load):
-    """Atomic operations wait in some versions of a change, and are rejected with order: stamp and without atomics: true."""
+    """Atomic operations wait at some places of a change, and are rejected with order: stamp and without atomics: true."""
 
     def __init__(self, gateways, stable, seed, atomic, records=60):
         super().__init__(Gateways(gateways), "t", stable, seed, ORDERS, records=records)
@@ -133,11 +133,11 @@ class HBaseCase(unittest.TestCase):
                          **options)
 
     def wait_for_version(self, *versions, gateway=None):
-        """Waits until the change has one of these versions."""
+        """Waits until the change has one of these places."""
         return wait_for(gateway or self.gateways[0], "t", lambda found: found.version in versions, f"version {versions}")
 
     def lead(self, action, version, gateway=None, **options):
-        """Orders a step, and waits for the version to which it leads."""
+        """Orders a step, and waits for the place to which it leads."""
         problem = None
         try:
             order(gateway or self.gateways[0], "t", action, **options)

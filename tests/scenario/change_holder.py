@@ -1,4 +1,4 @@
-"""Gateways that stop while a key rule changes on HBase: one of them, the holder, sets the versions and copies the rows.
+"""Gateways that stop while a key rule changes on HBase: one of them, the holder, sets the places and copies the rows.
 
     change_holder.py sim|hbase
     change_holder.py sim|hbase 1 [TEST...]
@@ -186,7 +186,7 @@ class Holder(HBaseCase):
         self.expect_all(self.stable, gateway=a)
 
     def test_gateway_stands_still(self):
-        """The change waits for a gateway that does not report; the change goes on without one that is dead, which serves the present version
+        """The change waits for a gateway that does not report; the change goes on without one that is dead, which serves the present place
         when it continues."""
         a, b = self.start_two()
         self.begin()
@@ -209,7 +209,7 @@ class Holder(HBaseCase):
             self.expect_all(self.stable, gateway=each)
 
     def test_gateway_starts(self):
-        """A gateway that starts during a change serves its version, and the change waits for its reports from then on."""
+        """A gateway that starts during a change serves its place, and the change waits for its reports from then on."""
         a = self.start(1)
         self.begin()
         wait_until_compared(a, "t")

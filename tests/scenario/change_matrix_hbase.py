@@ -37,7 +37,7 @@ LATE_MS = 500
 # are younger.
 CALL_MS = {"sim": 2000, "hbase": 120_000}
 CLOCK_MS = 2000          # how far HBase's clock can be from this machine's
-PAUSE_S = 0.04           # between writes that must be spread over the versions of a change
+PAUSE_S = 0.04           # between writes that must be spread over the places of a change
 ABOVE_REMOVALS = 1_000_000
 UNIQUE = (b"d:a", b"e:b", b"e:m_")  # columns in which each write puts a value of its own
 
@@ -205,7 +205,7 @@ class Batch:
         return [found[name] for name in names]
 
     def check_both_tables(self, stamps):
-        """In the version in which queries read the new rows, both store tables have the same cells."""
+        """At the places where queries read the new rows, both store tables have the same cells."""
         for pair in self.pairs:
             one = status(self.gateways[0], pair.name)
             old, new, reference = (data_cells(rows) for rows in self.rows_of(pair, one.old_store_table, one.store_table))

@@ -164,7 +164,7 @@ class Orders(ChangeCase):
         self.expect_all(self.stable)
 
     def test_atomic_operations(self):
-        """Increments and conditional writes in every version, also of records that are not copied yet."""
+        """Increments and conditional writes at every place, also of records that are not copied yet."""
         self.fill()
         data = self.gateway.data()
         names = [("r000001", 0), ("r000700", 2), ("new", 5)]

@@ -22,7 +22,7 @@ SLOW = 300  # rows per second of a copy that must not end soon
 
 
 class HBasePathLoad(PathScans, HBaseLoad):
-    """Atomic operations wait in some versions, and go on when the table has several paths."""
+    """Atomic operations wait at some places, and go on when the table has several paths."""
 
 
 class PathsCase(HBaseCase):
@@ -440,7 +440,7 @@ class Stops(PathsCase):
         self.check(load)
 
     def add_again(self):
-        """A gateway that has just started, or the registration of one that was killed, can be at the version before."""
+        """A gateway that has just started, or the registration of one that was killed, can be at the place before."""
         def accepted():
             try:
                 self.add(rows_per_second=SLOW)

@@ -4,7 +4,7 @@
  *   before the change -> unstamped-old -> held-old -> raised-old -> stamped-old
  *
  * A gateway follows the version that the catalog has, ends its calls under earlier versions ("drains"), and
- * reports. The one that holds the change sets the next version; if it has disappeared, the other one takes
+ * reports. The one that holds the change sets the next place; if it has disappeared, the other one takes
  * over.
  */
 #pragma once

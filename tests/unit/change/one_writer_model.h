@@ -61,7 +61,7 @@ typedef struct one_writer_model {
     bool no_comparison;   /* N keeps cells that O lacks */
     bool repairs_blind;   /* the comparison removes also cells that are newer than those that it has read */
     bool writes_torn;     /* a write commits the row of O in one step and the row of N in another */
-    bool no_drain;        /* the next version is set, and retired rows are dropped, beside older calls */
+    bool no_drain;        /* the next place is set, and retired rows are dropped, beside older calls */
     bool reuses_rows;     /* N has the rows that a cancelled change has left there */
     uint64_t one_row_in;  /* bits of versions: an atomic operation writes only the row that it compares */
     bool compares_new;    /* atomic operations of BOTH_OLD compare in N */

@@ -78,7 +78,7 @@ typedef struct several_writers_model {
     bool gone_too_low;             /* control cells of a removal have its stamp, not the next one */
     bool compaction_drops_control; /* compactions drop control cells together with delete markers */
     bool no_drain;                 /* a version counts as reported while calls of the one before still run */
-    bool far_apart;                /* the next version is set before all have reported */
+    bool far_apart;                /* the next place is set before all have reported */
     bool no_gap;                   /* a version is set in the millisecond in which all have reported */
     bool fails_late;               /* a write is answered FAILED though one placement has it */
     bool acks_after_lease;         /* a gateway that was paused answers calls of an old version */

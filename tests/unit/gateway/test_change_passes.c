@@ -222,7 +222,7 @@ test_other_failures(void)
     scene_free(self);
 }
 
-/* The next version's pass selects rows again, although this one did not reach the end of the placement. */
+/* The next place's pass selects rows again, although this one did not reach the end of the placement. */
 static void
 test_next_version(void)
 {

@@ -179,7 +179,7 @@ test_order(void)
         g_assert_true(hold_call(&calls[i]));
         g_assert_true(calls[i].exchange.state == KW_EXCHANGE_HELD_ATOMIC && !calls[i].ended);
     }
-    g_assert_cmpuint(let_go, ==, CALLS); /* the next version does not wait for them */
+    g_assert_cmpuint(let_go, ==, CALLS); /* the next place does not wait for them */
     release(&self, "scores");
     EXPECT_RESUMED(&calls[0], &calls[2], &calls[4]);
     release(&self, "scores");
