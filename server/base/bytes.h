@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <endian.h>
 #include <glib.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -111,14 +112,14 @@ kw_be16_store(uint8_t *to, uint16_t value)
 static inline void
 kw_be32_store(uint8_t *to, uint32_t value)
 {
-    value = GUINT32_TO_BE(value);
+    value = htobe32(value);
     memcpy(to, &value, 4);
 }
 
 static inline void
 kw_be64_store(uint8_t *to, uint64_t value)
 {
-    value = GUINT64_TO_BE(value);
+    value = htobe64(value);
     memcpy(to, &value, 8);
 }
 
@@ -133,7 +134,7 @@ kw_be32_load(const uint8_t *from)
 {
     uint32_t value;
     memcpy(&value, from, 4);
-    return GUINT32_FROM_BE(value);
+    return be32toh(value);
 }
 
 static inline uint64_t
@@ -141,7 +142,7 @@ kw_be64_load(const uint8_t *from)
 {
     uint64_t value;
     memcpy(&value, from, 8);
-    return GUINT64_FROM_BE(value);
+    return be64toh(value);
 }
 
 /* The bytes as error texts show them: control and non-ASCII bytes as \xNN, and "..." in place of the rest

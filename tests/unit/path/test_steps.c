@@ -12,11 +12,12 @@ typedef struct bed {
     kw_memory_control *control;
 } bed;
 
-/* Writes have callers' timestamps, so that no clock is needed. */
+/* Writes have callers' timestamps, which the clock has passed, so that they are written at once. */
 static bed
 bed_new(void)
 {
     bed self = {.memory = kw_memory_store_open()};
+    kw_memory_store_share(self.memory);
     self.control = kw_memory_store_control(self.memory);
     self.desk = desk_new_over(kw_order_store_new(self.memory, &settings), two_rules);
     self.desk->options = (kw_write_options){.has_timestamp = true, .timestamp = 1700000000000};
