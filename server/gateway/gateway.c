@@ -100,7 +100,6 @@ open_loops(kw_gateway *gateway)
     gateway->serving.timer = kw_timer_new(control->loop, kw_serving_on_timer, gateway);
     gateway->lame_duck = kw_timer_new(control->loop, kw_drain_on_lame_duck_over, gateway);
     kw_watchdog_open(gateway);
-    kw_memory_trim_start(gateway);
     control->handle = kw_store_open_handle(control->store, control->loop);
     kw_model *settings = kw_control_policy_is_stored(control) ? NULL : kw_policy_model(control->policy);
     control->sequences = kw_sequences_new(settings, control->loop, control->handle);
@@ -162,7 +161,6 @@ close_all(kw_gateway *gateway)
         kw_timer_free(gateway->lame_duck);
         kw_row_checks_close(control->row_checks);
         kw_timer_free(gateway->watchdog);
-        kw_timer_free(gateway->trim);
         kw_follower_close(control->follower);
         kw_coordinator_close(control->coordinator);
         kw_loop_free(control->loop); /* runs tasks still posted, for example the end of a reload */
@@ -208,6 +206,7 @@ kw_gateway_run(const kw_gateway_settings *settings, kw_policy *policy)
     kw_stores_configure_log(kw_policy_model(policy));
     kw_memory_configure(kw_policy_model(policy));
     kw_connections_raise_file_limit(kw_policy_model(policy));
+    kw_memory_trim_start();
     if (open_all(&gateway, &error)) {
         serve(&gateway);
         kw_log(KW_LOG_INFO, "gateway", "ended", KW_LOG_FACT("exit_code", gateway.exit_code));
@@ -216,6 +215,7 @@ kw_gateway_run(const kw_gateway_settings *settings, kw_policy *policy)
         gateway.exit_code = KW_EXIT_FAILED;
     }
     close_all(&gateway);
+    kw_memory_trim_stop();
     kw_log_stop(LOG_DRAIN_MS);
     return gateway.exit_code;
 }

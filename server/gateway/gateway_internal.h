@@ -55,5 +55,4 @@ typedef struct kw_gateway {
     kw_job last_job;      /* DRAINING: ends the process */
     kw_timer *watchdog;
     uint64_t watchdog_ms;
-    kw_timer *trim;
 } kw_gateway;

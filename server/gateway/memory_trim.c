@@ -1,7 +1,13 @@
 /* Freed memory goes back to the system soon, because callers decide how much is freed: a burst of large scans
  * can free 125 MiB in pieces of 16 KiB, and other threads allocate as much again elsewhere. jemalloc returns
- * memory by time. Time alone is no bound, so threads also return it after a number of freed bytes. */
+ * memory by time. Time alone is no bound, so it is also returned after a number of freed bytes. */
 #include "gateway/memory_trim.h"
+
+#include "base/budget.h"
+#include "base/clock.h"
+#include "base/thread.h"
+
+#include <glib.h>
 
 #ifdef KW_HAVE_JEMALLOC
 #include <jemalloc/jemalloc.h>
@@ -13,12 +19,17 @@ const char *malloc_conf __attribute__((visibility("default"))) =
     "percpu_arena:percpu,dirty_decay_ms:10,muzzy_decay_ms:0";
 
 /* Whenever CHECK_BYTES were freed, all free memory is returned if it is more than FREE_BYTES. With these, a
- * scan of 1,000 rows needs as much CPU time as without any check. */
-#define CHECK_BYTES ((int64_t)8 * 1024 * 1024)
-#define FREE_BYTES ((size_t)16 * 1024 * 1024)
+ * scan of 1,000 rows needs as much CPU time as without any check. If the thread that returns it is late, and
+ * there are more than MOST_BYTES, the thread that frees returns them itself. */
+#define CHECK_BYTES ((int64_t)4 * 1024 * 1024)
+#define FREE_BYTES ((size_t)8 * 1024 * 1024)
+#define MOST_BYTES ((size_t)32 * 1024 * 1024)
 
-/* Memory that threads freed before they fell asleep is returned at this interval. */
-#define RETURN_MS 1000
+/* Memory that is not charged to callers, such as the store's, is returned at these intervals: the short one
+ * for BUSY_ROUNDS after CHECK_BYTES were freed. */
+#define BUSY_NS (UINT64_C(10) * 1000 * 1000)
+#define IDLE_NS (UINT64_C(1000) * 1000 * 1000)
+#define BUSY_ROUNDS 100
 
 #define ALL_ARENAS G_STRINGIFY(MALLCTL_ARENAS_ALL)
 
@@ -32,32 +43,82 @@ free_bytes(void)
     return pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
+/* A thread of its own returns the memory: for 16 MiB in small pieces, the system needs milliseconds, in which
+ * an event loop would serve nobody. */
+static struct {
+    kw_thread thread;
+    kw_mutex lock; /* guards the rest */
+    kw_condition changed;
+    bool freed, ended;
+} trim;
+
 static void
-on_freed(void)
+return_above(size_t most)
 {
-    if (free_bytes() > FREE_BYTES)
+    if (free_bytes() > most)
         mallctl("arena." ALL_ARENAS ".purge", NULL, NULL, NULL, 0);
 }
 
 static void
-on_trim(void *user)
+on_freed(void)
 {
-    kw_gateway *gateway = user;
-    mallctl("arena." ALL_ARENAS ".decay", NULL, NULL, NULL, 0);
-    kw_timer_start_ms(gateway->trim, RETURN_MS);
+    kw_mutex_lock(&trim.lock);
+    trim.freed = true;
+    kw_condition_signal(&trim.changed);
+    kw_mutex_unlock(&trim.lock);
+    return_above(MOST_BYTES);
+}
+
+static void
+run(void *unused)
+{
+    (void)unused;
+    unsigned busy = 0;
+    kw_mutex_lock(&trim.lock);
+    while (!trim.ended) {
+        if (!trim.freed)
+            kw_condition_wait_until(&trim.changed, &trim.lock,
+                                    kw_clock_mono_ns() + (busy > 0 ? BUSY_NS : IDLE_NS));
+        busy = trim.freed ? BUSY_ROUNDS : busy - (busy > 0);
+        trim.freed = false;
+        kw_mutex_unlock(&trim.lock);
+        return_above(FREE_BYTES);
+        mallctl("arena." ALL_ARENAS ".decay", NULL, NULL, NULL, 0);
+        kw_mutex_lock(&trim.lock);
+    }
+    kw_mutex_unlock(&trim.lock);
 }
 
 void
-kw_memory_trim_start(kw_gateway *gateway)
+kw_memory_trim_start(void)
 {
+    kw_mutex_init(&trim.lock);
+    kw_condition_init(&trim.changed);
+    trim.freed = trim.ended = false;
+    kw_thread_start(&trim.thread, "memory", run, NULL);
     kw_budget_on_freed(CHECK_BYTES, on_freed);
-    gateway->trim = kw_timer_new(gateway->control.loop, on_trim, gateway);
-    kw_timer_start_ms(gateway->trim, RETURN_MS);
+}
+
+void
+kw_memory_trim_stop(void)
+{
+    kw_budget_on_freed(CHECK_BYTES, NULL);
+    kw_mutex_lock(&trim.lock);
+    trim.ended = true;
+    kw_condition_signal(&trim.changed);
+    kw_mutex_unlock(&trim.lock);
+    kw_thread_join(&trim.thread);
+    kw_condition_clear(&trim.changed);
+    kw_mutex_clear(&trim.lock);
 }
 #else
 void
-kw_memory_trim_start(kw_gateway *gateway)
+kw_memory_trim_start(void)
 {
-    (void)gateway;
+}
+
+void
+kw_memory_trim_stop(void)
+{
 }
 #endif

@@ -2,7 +2,7 @@
  * return nothing. */
 #pragma once
 
-#include "gateway/gateway_internal.h"
-
-/* Starts a timer. The caller frees it. */
-void kw_memory_trim_start(kw_gateway *gateway);
+/* Starts the thread that returns memory. */
+void kw_memory_trim_start(void);
+/* Ends it. No other thread may free memory of callers at the time. */
+void kw_memory_trim_stop(void);

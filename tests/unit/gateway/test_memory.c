@@ -2,6 +2,7 @@
 #include "policy/memory.h"
 
 #include "base/machine.h"
+#include "base/thread.h"
 #include "config/reader.h"
 #include "gateway/memory_trim.h"
 #include "schema/policy.h"
@@ -76,12 +77,6 @@ free_most(void *user)
 }
 
 static void
-on_end(void *user)
-{
-    kw_loop_stop(user);
-}
-
-static void
 memory_freed_by_a_thread_that_ended_its_work(void)
 {
     ssize_t decay_ms = 0;
@@ -89,7 +84,6 @@ memory_freed_by_a_thread_that_ended_its_work(void)
     g_assert_cmpint(mallctl("opt.dirty_decay_ms", &decay_ms, &size, NULL, 0), ==, 0);
     g_assert_cmpint(decay_ms, ==, 10); /* the default is 10,000 */
 
-    kw_gateway gateway = {.control.loop = kw_loop_new()};
     g_autofree void **chunks = g_new0(void *, CHUNKS);
     int64_t before = kw_machine_resident_bytes();
     for (int i = 0; i < CHUNKS; i++)
@@ -99,25 +93,20 @@ memory_freed_by_a_thread_that_ended_its_work(void)
     kw_thread_start(&thread, "frees", free_most, chunks);
     kw_thread_join(&thread);
 
-    kw_memory_trim_start(&gateway);
-    kw_timer *end = kw_timer_new(gateway.control.loop, on_end, gateway.control.loop);
-    kw_timer_start_ms(end, 2500);
-    kw_loop_run(gateway.control.loop);
+    kw_memory_trim_start();
+    g_usleep(2500 * 1000);
     g_assert_cmpint(kw_machine_resident_bytes(), <, before + 16 * MIB);
 
     for (int i = 0; i < CHUNKS; i += 64)
         g_free(chunks[i]);
-    kw_timer_free(end);
-    kw_timer_free(gateway.trim);
-    kw_loop_free(gateway.control.loop);
+    kw_memory_trim_stop();
 }
 
-/* Without a pause, so that no time passes for the allocator. */
+/* It is returned at once, not after the second of the interval. */
 static void
 memory_freed_in_a_burst(void)
 {
-    kw_gateway gateway = {.control.loop = kw_loop_new()};
-    kw_memory_trim_start(&gateway);
+    kw_memory_trim_start();
     g_autofree void **chunks = g_new0(void *, CHUNKS);
     int64_t before = kw_machine_resident_bytes();
     for (int i = 0; i < CHUNKS; i++) {
@@ -128,9 +117,10 @@ memory_freed_in_a_burst(void)
         kw_budget_charge(KW_MEMORY_ROWS, -CHUNK);
         g_free(chunks[i]);
     }
+    for (int i = 0; i < 100 && kw_machine_resident_bytes() >= before + 32 * MIB; i++)
+        g_usleep(1000);
     g_assert_cmpint(kw_machine_resident_bytes(), <, before + 32 * MIB);
-    kw_timer_free(gateway.trim);
-    kw_loop_free(gateway.control.loop);
+    kw_memory_trim_stop();
 }
 #endif
 
