@@ -57,7 +57,7 @@ void kw_budget_charge(kw_purpose purpose, int64_t bytes);
  * end. */
 void kw_budget_settle(void);
 /* Sets the function that is called whenever `bytes` were freed since its last call, by the thread that freed
- * the last of them. For the process; set once. */
+ * the last of them. NULL: none. For the process. */
 void kw_budget_on_freed(int64_t bytes, void (*call)(void));
 
 /* Bytes that an account can still allocate before it meets KW_PRESSURE_FULL; INT64_MAX without a limit. A
