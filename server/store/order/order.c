@@ -58,17 +58,15 @@ one_written(void *user)
     one.done(one.user, one.result.outcome, one.result.outcome == KW_OUTCOME_OK ? NULL : &one.result.error);
 }
 
+typedef void (*many_writer)(kw_order_handle *handle, const kw_write *const *writes, size_t count,
+                            kw_written *results, void (*done)(void *user), void *user);
+
 static void
-write_one(kw_order_handle *handle, const kw_write *write, kw_write_done done, void *user)
+write_one(kw_order_handle *handle, many_writer writer, const kw_write *write, kw_write_done done, void *user)
 {
     one_write *one = g_new0(one_write, 1);
     *one = (one_write){.write = write, .done = done, .user = user};
-    if (kw_order_is_ahead(handle, write))
-        kw_order_write_ahead(handle, &one->write, 1, &one->result, one_written, one);
-    else if (route_of(write) == ROUTE_TRACE)
-        kw_order_trace(handle, &one->write, 1, &one->result, one_written, one);
-    else
-        kw_order_stamp(handle, &one->write, 1, &one->result, one_written, one);
+    writer(handle, &one->write, 1, &one->result, one_written, one);
 }
 
 static void
@@ -76,7 +74,7 @@ handle_write(kw_store_handle *base, const kw_write *write, kw_write_done done, v
 {
     kw_order_handle *handle = kw_order_handle_of(base);
     if (kw_order_is_ahead(handle, write)) {
-        write_one(handle, write, done, user);
+        write_one(handle, kw_order_write_ahead, write, done, user);
         return;
     }
     switch (route_of(write)) {
@@ -96,8 +94,10 @@ handle_write(kw_store_handle *base, const kw_write *write, kw_write_done done, v
         kw_order_raise(handle, write, done, user);
         return;
     case ROUTE_STAMP:
+        write_one(handle, kw_order_stamp, write, done, user);
+        return;
     case ROUTE_TRACE:
-        write_one(handle, write, done, user);
+        write_one(handle, kw_order_trace, write, done, user);
         return;
     }
 }
