@@ -22,7 +22,6 @@ typedef struct waiting {
     size_t sent_count;
     kw_written *written;
     kw_wait wait;
-    kw_wait_result first_wait;
     void (*done)(void *user);
     void *user;
 } waiting;
@@ -126,7 +125,7 @@ static void
 begin(void *user)
 {
     waiting *op = user;
-    on_time(op, op->first_wait);
+    on_time(op, KW_WAIT_DONE);
 }
 
 void
@@ -146,12 +145,6 @@ kw_order_write_ahead(kw_order_handle *handle, const kw_write *const *writes, siz
                     .written = KW_ARENA_ARRAY(arena, kw_written, count),
                     .done = done,
                     .user = user};
-    op->wait = (kw_wait){.until_time_ns = INT64_MIN,
-                         .known = true,
-                         .deadline = writes[0]->deadline,
-                         .done = on_time,
-                         .user = op};
-    op->first_wait = kw_wait_start(handle, &op->wait);
-    if (op->first_wait != KW_WAIT_PENDING)
-        kw_complete_later(&handle->base, begin, op);
+    if (kw_wait_for_clock(handle, &op->wait, writes[0]->deadline, on_time, op))
+        kw_complete_later(&handle->base, begin, op); /* it can refuse all writes */
 }

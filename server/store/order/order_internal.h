@@ -114,8 +114,9 @@ typedef struct kw_wait {
     kw_order_handle *handle; /* NULL: not waiting */
     kw_fine_timer timer;
     GList link;
-    kw_span span;        /* DONE with `known`: the store's time */
-    uint64_t unknown_ns; /* since when the clock is unknown; 0: it is known */
+    kw_span span;         /* DONE with `known`: the store's time */
+    uint64_t unknown_ns;  /* since when the clock is unknown; 0: it is known */
+    kw_wait_result ended; /* of kw_wait_for_clock */
 } kw_wait;
 
 /* Waits until all conditions hold. If the result is not PENDING, the wait has ended and done is not
@@ -123,6 +124,10 @@ typedef struct kw_wait {
 kw_wait_result kw_wait_start(kw_order_handle *handle, kw_wait *wait);
 /* The same, but done is always called, possibly before this function returns. */
 void kw_wait_and_call(kw_order_handle *handle, kw_wait *wait);
+/* For an operation that begins and needs the store's clock. True if it is known now; then done is not called.
+ * Otherwise done is called later, never inside of this call. */
+bool kw_wait_for_clock(kw_order_handle *handle, kw_wait *wait, kw_deadline deadline,
+                       void (*done)(void *user, kw_wait_result result), void *user);
 /* Calls `done` as soon as the store's clock can have reached stamp_ms. This time is computed from the present
  * estimate of the clock. If there is no estimate, `done` is called at once. There is no deadline. */
 void kw_wait_for_estimate(kw_order_handle *handle, kw_wait *wait, int64_t stamp_ms,

@@ -30,7 +30,6 @@ typedef struct stamping {
     size_t sent;
     kw_written *written;
     kw_wait wait;
-    kw_wait_result first_wait; /* what kw_wait_start returned */
     size_t checks;
     const kw_get **gets;
     size_t *doubtful_copies; /* copies that are being checked, or sent again */
@@ -396,13 +395,6 @@ on_time_known(void *user, kw_wait_result result)
     answer(op);
 }
 
-static void
-on_time_unknown(void *user)
-{
-    stamping *op = user;
-    on_time_known(op, op->first_wait);
-}
-
 void
 kw_order_stamp(kw_order_handle *handle, const kw_write *const *writes, size_t count, kw_written *results,
                void (*done)(void *user), void *user)
@@ -425,14 +417,6 @@ kw_order_stamp(kw_order_handle *handle, const kw_write *const *writes, size_t co
                      .user = user};
     for (size_t i = 0; i < count; i++)
         results[i] = (kw_written){.outcome = KW_OUTCOME_OK};
-    op->wait = (kw_wait){.until_time_ns = INT64_MIN,
-                         .known = true,
-                         .deadline = writes[0]->deadline,
-                         .done = on_time_known,
-                         .user = op};
-    op->first_wait = kw_wait_start(handle, &op->wait);
-    if (op->first_wait == KW_WAIT_DONE)
+    if (kw_wait_for_clock(handle, &op->wait, writes[0]->deadline, on_time_known, op))
         send_all(op);
-    else if (op->first_wait != KW_WAIT_PENDING)
-        kw_complete_later(&handle->base, on_time_unknown, op);
 }

@@ -8,8 +8,6 @@
  */
 #include "store/order/order_internal.h"
 
-#include "store/refuse.h"
-
 typedef struct tracing {
     kw_order_handle *handle;
     kw_arena *arena; /* contains this struct */
@@ -18,7 +16,6 @@ typedef struct tracing {
     kw_written *results;
     const kw_write **traced;
     kw_wait wait;
-    kw_wait_result first_wait; /* its result */
     void (*done)(void *user);
     void *user;
 } tracing;
@@ -73,13 +70,6 @@ on_time(void *user, kw_wait_result result)
     answer(op);
 }
 
-static void
-on_no_time(void *user)
-{
-    tracing *op = user;
-    on_time(op, op->first_wait);
-}
-
 void
 kw_order_trace(kw_order_handle *handle, const kw_write *const *writes, size_t count, kw_written *results,
                void (*done)(void *user), void *user)
@@ -95,14 +85,6 @@ kw_order_trace(kw_order_handle *handle, const kw_write *const *writes, size_t co
                     .traced = KW_ARENA_ARRAY(arena, const kw_write *, count),
                     .done = done,
                     .user = user};
-    op->wait = (kw_wait){.until_time_ns = INT64_MIN,
-                         .known = true,
-                         .deadline = writes[0]->deadline,
-                         .done = on_time,
-                         .user = op};
-    op->first_wait = kw_wait_start(handle, &op->wait);
-    if (op->first_wait == KW_WAIT_DONE)
+    if (kw_wait_for_clock(handle, &op->wait, writes[0]->deadline, on_time, op))
         send_all(op);
-    else if (op->first_wait != KW_WAIT_PENDING)
-        kw_complete_later(&handle->base, on_no_time, op);
 }

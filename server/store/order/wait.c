@@ -1,6 +1,8 @@
 /* Waits: checks the conditions, and sets a timer for the time when they can hold. */
 #include "store/order/order_internal.h"
 
+#include "store/refuse.h"
+
 /* While the clock is unknown, it is checked again after this time ... */
 #define CHECK_AGAIN_NS UINT64_C(1000000)
 /* ... and at most for this time. A store that is busy for seconds delays calls; it need not fail them. */
@@ -118,6 +120,25 @@ kw_wait_and_call(kw_order_handle *handle, kw_wait *wait)
     kw_wait_result result = kw_wait_start(handle, wait);
     if (result != KW_WAIT_PENDING)
         wait->done(wait->user, result);
+}
+
+static void
+end_later(void *user)
+{
+    kw_wait *wait = user;
+    wait->done(wait->user, wait->ended);
+}
+
+bool
+kw_wait_for_clock(kw_order_handle *handle, kw_wait *wait, kw_deadline deadline,
+                  void (*done)(void *user, kw_wait_result result), void *user)
+{
+    *wait = (kw_wait){
+        .until_time_ns = INT64_MIN, .known = true, .deadline = deadline, .done = done, .user = user};
+    wait->ended = kw_wait_start(handle, wait);
+    if (wait->ended != KW_WAIT_DONE && wait->ended != KW_WAIT_PENDING)
+        kw_complete_later(&handle->base, end_later, wait);
+    return wait->ended == KW_WAIT_DONE;
 }
 
 /* Waits until our clock has reached until_ns. */
