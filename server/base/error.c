@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+const kw_error kw_error_shutting_down = {.code = KW_UNAVAILABLE, .text = "the gateway is shutting down"};
+
 /* Removes the part of a UTF-8 sequence that the size limit split. */
 static void
 trim_utf8(char *text)

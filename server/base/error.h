@@ -36,6 +36,9 @@ typedef struct kw_error {
 
 #define KW_ERROR_NONE ((kw_error){.code = KW_OK})
 
+/* What callers get whose calls end because the gateway drains. */
+extern const kw_error kw_error_shutting_down;
+
 /* Sets KW_OK without clearing the whole text, which makes it cheap for every call. */
 static inline void
 kw_error_clear(kw_error *error)

@@ -2,11 +2,10 @@
  * `complete`, or when an added path has all rows. As the holder of a change in a store with several writers,
  * it sets the next place.
  */
+#include "base/container.h"
 #include "base/log.h"
 #include "coordinator/request.h"
 #include "policy/follower.h"
-
-#include <stdatomic.h>
 
 #define LOOK_AGAIN_MS 60000 /* longest wait before the wall clock, which can be set, is read again */
 #define AGAIN_NS (UINT64_C(1000) * 1000 * 1000)
@@ -25,18 +24,6 @@ is_to_continue(const kw_change_record *record)
     bool filled = record->adds && kw_change_is_filled(record);
     return record->under_way && record->writers == KW_CHANGE_ONE_WRITER &&
            (record->place == KW_NEW(CLOSING) || record->completing || filled);
-}
-
-/* --- starting ------------------------------------------------------------------------------------------- */
-
-/* How long until the change continues by itself, in milliseconds; UINT64_MAX: it waits for a command. */
-static uint64_t
-due_in_ms(const kw_coordinator *coordinator, const kw_change_record *record)
-{
-    int64_t now_ms = kw_clock_wall_ms(), until_ms = kw_change_cursors_until_ms(coordinator, record);
-    if (!is_to_continue(record))
-        return UINT64_MAX;
-    return until_ms > now_ms ? (uint64_t)MIN(until_ms - now_ms, LOOK_AGAIN_MS) : 0;
 }
 
 /* --- carrying out --------------------------------------------------------------------------------------- */
@@ -74,10 +61,10 @@ run_as_holder(request *self)
 }
 
 static void
-run_automatic(kw_job *job)
+run(kw_control_request *base)
 {
-    request *self = (request *)(void *)((char *)job - offsetof(request, job));
-    const kw_control *control = self->coordinator->control;
+    request *self = KW_CONTAINER(base, request, request);
+    const kw_control *control = base->control;
     const kw_change_set *set = control->changes;
     size_t index = set ? kw_change_set_find_under_way(set, self->command.table) : 0;
     if (control->state != KW_CONTROL_SERVING || !set || index == set->count)
@@ -85,67 +72,9 @@ run_automatic(kw_job *job)
     else if (self->as_holder)
         run_as_holder(self);
     else if (is_to_continue(&set->records[index]))
-        kw_change_request_run(job);
+        kw_change_command_run(base);
     else
         kw_change_request_finish(self, NULL); /* an earlier command has changed the record */
-}
-
-static request *
-start_automatic(kw_coordinator *coordinator, const kw_change_record *record)
-{
-    kw_arena *arena = kw_arena_new();
-    request *self = KW_ARENA_NEW(arena, request);
-    *self = (request){.coordinator = coordinator,
-                      .arena = arena,
-                      .continues = true,
-                      .path = kw_arena_text(arena, kw_bytes_of_text(record->path)),
-                      .command = {.action = KW_CHANGE_COMPLETE,
-                                  .table = kw_arena_text(arena, kw_bytes_of_text(record->table)),
-                                  .author = kw_arena_text(arena, kw_bytes_of_text(record->author))}};
-    coordinator->continuing = true;
-    atomic_fetch_add(&coordinator->requests_count, 1);
-    self->next_open = coordinator->requests;
-    coordinator->requests = self;
-    self->job.run = run_automatic;
-    return self;
-}
-
-static void
-start_continuing(kw_coordinator *coordinator, const kw_change_record *record)
-{
-    request *self = start_automatic(coordinator, record);
-    kw_jobs_add(&coordinator->control->jobs, &self->job);
-}
-
-void
-kw_change_start_step(kw_coordinator *coordinator, const kw_change_record *record)
-{
-    if (coordinator->continuing)
-        return;
-    request *self = start_automatic(coordinator, record);
-    self->as_holder = true;
-    kw_jobs_add(&coordinator->control->jobs, &self->job);
-}
-
-/* Starts to continue one change whose time has come. Returns in how many milliseconds it must be called
- * again. */
-uint64_t
-kw_change_start_automatic(kw_coordinator *coordinator)
-{
-    const kw_change_set *set = coordinator->control->changes;
-    uint64_t now_ns = kw_clock_mono_ns(), again_ms = UINT64_MAX;
-    if (coordinator->continuing || !set || coordinator->control->state != KW_CONTROL_SERVING ||
-        kw_coordinator_earlier_in_use(coordinator)) /* waits here: in the queue, it would delay other jobs */
-        return UINT64_MAX;
-    for (size_t i = 0; i < set->count; i++) {
-        uint64_t in_ms = due_in_ms(coordinator, &set->records[i]);
-        if (in_ms == 0 && now_ns >= coordinator->continue_ns) {
-            start_continuing(coordinator, &set->records[i]);
-            return UINT64_MAX;
-        }
-        again_ms = MIN(again_ms, in_ms == 0 ? (coordinator->continue_ns - now_ns) / 1000000 + 1 : in_ms);
-    }
-    return again_ms;
 }
 
 /* --- the end -------------------------------------------------------------------------------------------- */
@@ -166,8 +95,8 @@ end_as_holder(request *self, const kw_error *error)
 
 /* The log shows a failure, unless it is UNAVAILABLE. The state of the change shows the failure of a holder.
  */
-void
-kw_change_own_end(kw_change_request *self, const kw_error *error)
+static void
+ended(request *self, const kw_error *error)
 {
     kw_coordinator *coordinator = self->coordinator;
     coordinator->continuing = false;
@@ -180,4 +109,64 @@ kw_change_own_end(kw_change_request *self, const kw_error *error)
     if (error && error->code != KW_UNAVAILABLE)
         kw_log(KW_LOG_ERROR, "change", "a change could not be completed; the gateway will retry",
                KW_LOG_FACT("table", self->command.table), KW_LOG_FACT("reason", error->text));
+}
+
+/* --- starting ------------------------------------------------------------------------------------------- */
+
+/* Begins the command of the gateway itself. */
+static void
+begin(kw_coordinator *coordinator, const kw_change_record *record, bool as_holder)
+{
+    static const kw_control_request_kind kind = {.group = KW_REQUESTS_OTHER,
+                                                 .is_job = true,
+                                                 .run = run,
+                                                 .stop = kw_change_request_stop,
+                                                 .clear = kw_change_request_clear};
+    request *self = kw_change_request_new(&kind, coordinator->control, NULL, NULL);
+    self->ended = ended;
+    self->as_holder = as_holder;
+    self->path = kw_control_request_text(&self->request, record->path);
+    self->command = (kw_change_command){.action = KW_CHANGE_COMPLETE,
+                                        .table = kw_control_request_text(&self->request, record->table),
+                                        .author = kw_control_request_text(&self->request, record->author)};
+    coordinator->continuing = true;
+    kw_control_request_begin(&self->request);
+}
+
+void
+kw_change_start_step(kw_coordinator *coordinator, const kw_change_record *record)
+{
+    if (!coordinator->continuing)
+        begin(coordinator, record, true);
+}
+
+/* How long until the change continues by itself, in milliseconds; UINT64_MAX: it waits for a command. */
+static uint64_t
+due_in_ms(const kw_coordinator *coordinator, const kw_change_record *record)
+{
+    int64_t now_ms = kw_clock_wall_ms(), until_ms = kw_change_cursors_until_ms(coordinator, record);
+    if (!is_to_continue(record))
+        return UINT64_MAX;
+    return until_ms > now_ms ? (uint64_t)MIN(until_ms - now_ms, LOOK_AGAIN_MS) : 0;
+}
+
+/* Starts to continue one change whose time has come. Returns in how many milliseconds it must be called
+ * again. */
+uint64_t
+kw_change_start_automatic(kw_coordinator *coordinator)
+{
+    const kw_change_set *set = coordinator->control->changes;
+    uint64_t now_ns = kw_clock_mono_ns(), again_ms = UINT64_MAX;
+    if (coordinator->continuing || !set || coordinator->control->state != KW_CONTROL_SERVING ||
+        kw_coordinator_earlier_in_use(coordinator)) /* waits here: in the queue, it would delay other jobs */
+        return UINT64_MAX;
+    for (size_t i = 0; i < set->count; i++) {
+        uint64_t in_ms = due_in_ms(coordinator, &set->records[i]);
+        if (in_ms == 0 && now_ns >= coordinator->continue_ns) {
+            begin(coordinator, &set->records[i], false);
+            return UINT64_MAX;
+        }
+        again_ms = MIN(again_ms, in_ms == 0 ? (coordinator->continue_ns - now_ns) / 1000000 + 1 : in_ms);
+    }
+    return again_ms;
 }

@@ -6,105 +6,16 @@
  *
  * That is so with one writer. With several, all commands only change the record (goals.c).
  */
+#include "base/container.h"
 #include "base/log.h"
 #include "coordinator/request.h"
 #include "policy/follower.h"
 #include "store/check.h"
 
-#include <stdatomic.h>
-
-#define REQUESTS_MAX 16
-#define RETRY_MS 1000
 #define SHOW_WAIT_NS (UINT64_C(5) * 1000 * 1000 * 1000)
 #define SHOW_AGAIN_MS 50
 
 typedef kw_change_request request;
-
-static const kw_error ending = {.code = KW_UNAVAILABLE, .text = "the gateway is shutting down"};
-
-/* --- the reply ----------------------------------------------------------------------------------- */
-
-typedef struct reply {
-    kw_task task;
-    kw_arena *arena;
-    kw_change_status *changes;
-    size_t count;
-    kw_error error;
-    kw_change_done done;
-    void *user;
-} reply;
-
-static void
-deliver(kw_task *task)
-{
-    reply *self = (reply *)(void *)((char *)task - offsetof(reply, task));
-    self->done(self->user, self->changes, self->count, self->error.code == KW_OK ? NULL : &self->error);
-    kw_arena_free(self->arena);
-}
-
-static void
-list_changes(kw_coordinator *coordinator, const char *table, reply *to)
-{
-    const kw_change_set *set = coordinator->control->changes;
-    if (!set)
-        return;
-    to->changes = KW_ARENA_ARRAY(to->arena, kw_change_status, set->count);
-    for (size_t i = 0; i < set->count; i++)
-        if (set->records[i].under_way && (!table || g_str_equal(set->records[i].table, table)))
-            kw_change_status_of(coordinator, &set->records[i], to->arena, &to->changes[to->count++]);
-}
-
-static void
-answer(request *self, const kw_error *error)
-{
-    if (!self->loop)
-        return;
-    kw_arena *arena = kw_arena_new();
-    reply *posted = KW_ARENA_NEW(arena, reply);
-    *posted = (reply){.task.run = deliver, .arena = arena, .done = self->done, .user = self->user};
-    posted->error = error ? *error : KW_ERROR_NONE;
-    if (!error)
-        list_changes(self->coordinator, self->command.table, posted);
-    kw_loop_post(g_steal_pointer(&self->loop), &posted->task);
-}
-
-static void
-request_free(request *self)
-{
-    kw_coordinator *coordinator = self->coordinator;
-    request **at = &coordinator->requests;
-    while (*at != self)
-        at = &(*at)->next_open;
-    *at = self->next_open;
-    atomic_fetch_sub(&coordinator->requests_count, 1);
-    kw_policy_unref(self->policy);
-    kw_change_set_unref(self->before);
-    kw_change_set_unref(self->after);
-    kw_arena_free(self->arena);
-}
-
-/* Answers the caller and ends the job of the command. */
-void
-kw_change_request_finish(kw_change_request *self, const kw_error *error)
-{
-    kw_coordinator *coordinator = self->coordinator;
-    if (coordinator->running == self)
-        coordinator->running = NULL;
-    if (self->continues)
-        kw_change_own_end(self, error);
-    answer(self, error);
-    request_free(self);
-    kw_coordinator_wake(coordinator, 0);
-    kw_jobs_next(&coordinator->control->jobs);
-}
-
-void
-kw_change_request_refuse(kw_change_request *self, kw_code code, const char *text)
-{
-    kw_error error;
-    kw_error_set(&error, code, "table %s: %s", self->command.table, text);
-    kw_change_request_finish(self, &error);
-}
 
 static void
 on_written(void *user, const kw_error *error)
@@ -113,8 +24,8 @@ on_written(void *user, const kw_error *error)
 }
 
 /* For commands that change only the record, so that no call behaves differently. */
-void
-kw_change_request_write_record(kw_change_request *self)
+static void
+write_record(request *self)
 {
     kw_coordinator_update(self->coordinator, &self->record);
     kw_coordinator_write(self->coordinator, on_written, self);
@@ -129,7 +40,8 @@ run_switch(request *self)
         kw_change_request_refuse(self, KW_REFUSED, "queries read the new rows already");
         return;
     }
-    const char *why = kw_change_why_not_switch(&self->record, self->command.leave_undecodable, self->arena);
+    const char *why =
+        kw_change_why_not_switch(&self->record, self->command.leave_undecodable, self->request.arena);
     if (why)
         kw_change_request_refuse(self, KW_REFUSED, why);
     else
@@ -163,8 +75,8 @@ run_complete(request *self)
         kw_change_request_refuse(self, KW_REFUSED,
                                  "queries read the old rows; switch first: keyway change switch");
     } else if (kw_clock_wall_ms() < until_ms && !self->command.expire_cursors) {
-        self->record.completing = true; /* kw_change_commands_tick completes it */
-        kw_change_request_write_record(self);
+        self->record.completing = true; /* automatic.c completes it */
+        write_record(self);
     } else {
         kw_change_step_wait(self);
     }
@@ -194,7 +106,7 @@ run_cancel(request *self)
     }
     if (current != self->record.new_version) {
         kw_change_request_refuse(self, KW_REFUSED,
-                                 kw_change_why_not_cancel(&self->record, current, self->arena));
+                                 kw_change_why_not_cancel(&self->record, current, self->request.arena));
         return;
     }
     const kw_change_record *switched = find_switched(self);
@@ -202,7 +114,7 @@ run_cancel(request *self)
         kw_change_request_refuse(
             self, KW_REFUSED,
             kw_arena_printf(
-                self->arena,
+                self->request.arena,
                 "policy version %" G_GINT64_FORMAT " also changes table %s, whose queries read the new "
                 "rows. Go back there first (keyway change reverse %s), or apply a policy that has the "
                 "old key rule of this table only",
@@ -229,7 +141,7 @@ run_record(request *self)
         work->progress = 0;
         kw_change_compare_again(record, kw_change_reads_old(&self->record));
     }
-    kw_change_request_write_record(self);
+    write_record(self);
 }
 
 /* --- the job ----------------------------------------------------------------------------------------- */
@@ -263,13 +175,13 @@ execute(request *self)
 }
 
 void
-kw_change_request_run(kw_job *job)
+kw_change_command_run(kw_control_request *base)
 {
-    request *self = (request *)(void *)((char *)job - offsetof(request, job));
-    kw_control *control = self->coordinator->control;
+    request *self = KW_CONTAINER(base, request, request);
+    const kw_control *control = base->control;
     const kw_change_set *set = control->changes;
     if (control->state != KW_CONTROL_SERVING) {
-        kw_change_request_refuse(self, KW_UNAVAILABLE, "the gateway is starting or shutting down");
+        kw_change_request_refuse(self, KW_UNAVAILABLE, "the gateway is starting");
         return;
     }
     if (kw_store_is_shared(control->store)) {
@@ -286,19 +198,12 @@ kw_change_request_run(kw_job *job)
     const char *place = kw_change_place_name(self->record.place);
     if (self->command.expected && !g_str_equal(self->command.expected, place))
         kw_change_request_refuse(self, KW_REFUSED,
-                                 kw_change_other_place(place, self->command.expected, self->arena));
+                                 kw_change_other_place(place, self->command.expected, self->request.arena));
     else
         execute(self);
 }
 
 /* --- the state ------------------------------------------------------------------------------------------ */
-
-static void
-end_show(request *self)
-{
-    answer(self, NULL);
-    request_free(self);
-}
 
 static void
 on_shown(void *user, const kw_current *current, const kw_error *error)
@@ -308,7 +213,7 @@ on_shown(void *user, const kw_current *current, const kw_error *error)
     bool read_first = coordinator->control->stored_revision == self->revision;
     if (error || !read_first || coordinator->stopped || kw_coordinator_take_current(coordinator, current) ||
         kw_clock_mono_ns() >= self->until_ns) {
-        end_show(self);
+        kw_change_request_finish(self, NULL);
         return;
     }
     self->waits = true;
@@ -321,9 +226,8 @@ static void
 show(request *self)
 {
     kw_control *control = self->coordinator->control;
-    if (!self->loop || !control->catalog || !kw_store_is_shared(control->store) ||
-        control->state != KW_CONTROL_SERVING) {
-        end_show(self);
+    if (!control->catalog || !kw_store_is_shared(control->store) || control->state != KW_CONTROL_SERVING) {
+        kw_change_request_finish(self, NULL);
         return;
     }
     self->revision = control->stored_revision;
@@ -331,89 +235,62 @@ show(request *self)
 }
 
 static void
-show_again(kw_coordinator *coordinator)
+run_show(kw_control_request *base)
 {
-    for (request *at = coordinator->requests, *next = NULL; at; at = next) {
+    request *self = KW_CONTAINER(base, request, request);
+    self->until_ns = kw_clock_mono_ns() + SHOW_WAIT_NS;
+    show(self);
+}
+
+static void
+stop_show(kw_control_request *base)
+{
+    request *self = KW_CONTAINER(base, request, request);
+    if (self->waits)
+        kw_change_request_finish(self, NULL);
+}
+
+static void
+reply(kw_control_request *base, const kw_error *error)
+{
+    const request *self = KW_CONTAINER(base, request, request);
+    self->done(base->user, error ? NULL : self->changes, error ? 0 : self->changes_count, error);
+}
+
+static const kw_control_request_kind show_kind = {
+    .group = KW_REQUESTS_CHANGE, .run = run_show, .reply = reply, .stop = stop_show};
+static const kw_control_request_kind command_kind = {.group = KW_REQUESTS_CHANGE,
+                                                     .is_job = true,
+                                                     .run = kw_change_command_run,
+                                                     .reply = reply,
+                                                     .stop = kw_change_request_stop,
+                                                     .clear = kw_change_request_clear};
+
+void
+kw_change_show_again(kw_coordinator *coordinator)
+{
+    for (kw_control_request *at = coordinator->control->requests, *next = NULL; at; at = next) {
+        request *self = KW_CONTAINER(at, request, request);
         next = at->next_open;
-        if (at->waits) {
-            at->waits = false;
-            show(at);
+        if (at->kind == &show_kind && self->waits) {
+            self->waits = false;
+            show(self);
         }
     }
 }
 
-/* --- the coordinator ------------------------------------------------------------------------------------ */
-
-uint64_t
-kw_change_commands_tick(kw_coordinator *coordinator)
-{
-    show_again(coordinator);
-    if (!coordinator->running)
-        return kw_change_start_automatic(coordinator);
-    kw_change_step_tick(coordinator->running);
-    return UINT64_MAX;
-}
-
-/* --- from the caller's loop to the main loop ----------------------------------------------------------- */
-
-static void
-begin(kw_task *task)
-{
-    request *self = (request *)(void *)((char *)task - offsetof(request, task));
-    kw_coordinator *coordinator = self->coordinator;
-    self->next_open = coordinator->requests;
-    coordinator->requests = self;
-    if (coordinator->stopped)
-        answer(self, &ending);
-    if (self->command.action == KW_CHANGE_SHOW) {
-        self->until_ns = kw_clock_mono_ns() + SHOW_WAIT_NS;
-        show(self);
-        return;
-    }
-    self->job.run = kw_change_request_run;
-    kw_jobs_add(&coordinator->control->jobs, &self->job);
-}
-
-static const char *
-copy_text(kw_arena *arena, const char *text)
-{
-    return text ? kw_arena_text(arena, kw_bytes_of_text(text)) : NULL;
-}
+/* --- the request ---------------------------------------------------------------------------------------- */
 
 void
 kw_coordinator_run_command(void *user, const kw_change_command *command, kw_loop *loop, kw_change_done done,
                            void *done_user)
 {
-    static const kw_error busy = {
-        .code = KW_BUSY, .retry_after_ms = RETRY_MS, .text = "too many calls about changes are waiting"};
-    kw_control *control = user;
-    kw_arena *arena = kw_arena_new();
-    request *self = KW_ARENA_NEW(arena, request);
-    *self = (request){.task.run = begin,
-                      .coordinator = control->coordinator,
-                      .arena = arena,
-                      .command = *command,
-                      .loop = loop,
-                      .done = done,
-                      .user = done_user};
-    self->command.table = copy_text(arena, command->table);
-    self->command.expected = copy_text(arena, command->expected);
-    self->command.author = copy_text(arena, command->author ? command->author : "");
-    if (atomic_fetch_add(&control->coordinator->requests_count, 1) < REQUESTS_MAX) {
-        kw_loop_post(control->loop, &self->task);
-        return;
-    }
-    atomic_fetch_sub(&control->coordinator->requests_count, 1);
-    answer(self, &busy);
-    kw_arena_free(arena);
-}
-
-void
-kw_change_commands_end(kw_coordinator *coordinator)
-{
-    for (request *at = coordinator->requests; at; at = at->next_open)
-        answer(at, &ending);
-    show_again(coordinator);
-    if (coordinator->running && !coordinator->running->stepping)
-        kw_change_request_finish(coordinator->running, &ending);
+    bool shows = command->action == KW_CHANGE_SHOW;
+    request *self = kw_change_request_new(shows ? &show_kind : &command_kind, user, loop, done_user);
+    self->done = done;
+    self->command = *command;
+    self->command.table = kw_control_request_text(&self->request, command->table);
+    self->command.expected = kw_control_request_text(&self->request, command->expected);
+    self->command.author = kw_control_request_text(&self->request, command->author ? command->author : "");
+    kw_control_request_send(&self->request);
 }

@@ -2,8 +2,8 @@
 
 #include "base/log.h"
 #include "change/merge.h"
-#include "coordinator/coordinator_internal.h"
 #include "coordinator/publication.h"
+#include "coordinator/request.h"
 #include "policy/follower.h"
 
 #include <unistd.h>
@@ -295,6 +295,16 @@ kw_coordinator_wake(kw_coordinator *self, uint64_t in_ms)
     kw_timer_start_ms(self->timer, in_ms);
 }
 
+static uint64_t
+tick_commands(kw_coordinator *self)
+{
+    kw_change_show_again(self);
+    if (!self->running)
+        return kw_change_start_automatic(self);
+    kw_change_step_tick(self->running);
+    return UINT64_MAX;
+}
+
 static void
 on_timer(void *user)
 {
@@ -310,7 +320,7 @@ on_timer(void *user)
     save_if_due(self);
     publish_if_due(self);
     show_filling(self);
-    commands_ms = kw_change_commands_tick(self);
+    commands_ms = tick_commands(self);
     again_ms = MIN(again_ms, self->older->len > 0 ? DRAIN_POLL_MS : commands_ms);
     if (kw_store_is_shared(self->control->store)) {
         uint64_t holder_ms = kw_change_holder_tick(self);
@@ -397,7 +407,6 @@ kw_coordinator_stop(kw_coordinator *self)
     self->stopped = true;
     kw_timer_stop(self->timer);
     kw_change_holder_leave(self);
-    kw_change_commands_end(self);
 }
 
 void

@@ -49,7 +49,7 @@ bool kw_coordinator_is_drained(const kw_coordinator *self);
 void kw_coordinator_run_command(void *user, const kw_change_command *command, kw_loop *loop,
                                 kw_change_done done, void *done_user);
 
-/* Call it when draining begins: ends the work after the slice in progress, and answers waiting callers. */
+/* Call it when draining begins: ends the work after the slice in progress. */
 void kw_coordinator_stop(kw_coordinator *self);
 /* Call it once, after kw_coordinator_stop. Calls done later, when no slice is in progress, so that the store
  * handle can be closed. */

@@ -6,6 +6,7 @@
  *   key_range.c     the first and the last row key, which a slice passes to the next one
  *   parts.c         which path or placement a slice is for, if there are several
  *   estimate.c      how long the work will take
+ *   request.c       a command while it is carried out
  *   commands.c      commands of the operator
  *   automatic.c     commands that the gateway gives itself
  *   steps.c         the steps that commands make: the next place of a change
@@ -96,13 +97,11 @@ struct kw_coordinator {
     size_t record; /* index of the next record to work for */
     kw_copy_request copy;
     kw_scrub_request compare;
-    char *table, *path;          /* of the slice */
-    int64_t started_ms;          /* of its change */
-    kw_change_request *requests; /* without an answer */
-    bool continuing;             /* the gateway carries out a command that it gave itself (automatic.c) */
-    uint64_t continue_ns;        /* the next such command starts no earlier than this */
-    kw_change_request *running;  /* the request that makes a step; no slice starts before it ends */
-    _Atomic unsigned requests_count;
+    char *table, *path;         /* of the slice */
+    int64_t started_ms;         /* of its change */
+    bool continuing;            /* the gateway carries out a command that it gave itself (automatic.c) */
+    uint64_t continue_ns;       /* the next such command starts no earlier than this */
+    kw_change_request *running; /* the request that makes a step; no slice starts before it ends */
     /* reports */
     kw_change_callers callers;
     bool drained;      /* no call has used an earlier policy since the one in service was served */
@@ -197,11 +196,10 @@ kw_change_work *kw_change_work_of(kw_coordinator *self, const kw_change_record *
  * UINT64_MAX: not before something has changed. */
 uint64_t kw_change_work_start(kw_coordinator *self);
 
-/* Continues the command that waits, if its time has come, and changes that continue without a command
- * (automatic.c). Returns what kw_change_work_start returns. */
-uint64_t kw_change_commands_tick(kw_coordinator *self);
-/* Answers all callers with an error. */
-void kw_change_commands_end(kw_coordinator *self);
+/* Reads the records again for each SHOW that waits until this gateway serves them. */
+void kw_change_show_again(kw_coordinator *self);
+/* Continues changes whose time has come (automatic.c). Returns what kw_change_work_start returns. */
+uint64_t kw_change_start_automatic(kw_coordinator *self);
 
 /* Fills in the state of a change that is under way. Texts are in the arena. */
 void kw_change_status_of(kw_coordinator *self, const kw_change_record *record, kw_arena *arena,

@@ -18,8 +18,6 @@
 
 typedef kw_change_request request;
 
-static const kw_error ending = {.code = KW_UNAVAILABLE, .text = "the gateway is shutting down"};
-
 /* The catalog keeps its own records of the other changes. They have less progress than this gateway's own. If
  * the set counted as stored, the catalog's records would seem to be edited by others, and replace that
  * progress. */
@@ -68,10 +66,10 @@ model_after(request *self, kw_diagnostics *found)
         return kw_model_ref(kw_policy_model(control->policy));
     kw_model *shared = kw_model_shared(self->before->old_models[index]);
     kw_version_draft_init(&self->draft);
-    self->draft.text = kw_arena_copy(self->arena, kw_bytes_of_text(shared->text));
+    self->draft.text = kw_arena_copy(self->request.arena, kw_bytes_of_text(shared->text));
     self->draft.author = self->command.author;
     self->draft.reason =
-        kw_arena_printf(self->arena, "the change of table %s is cancelled", self->command.table);
+        kw_arena_printf(self->request.arena, "the change of table %s is cancelled", self->command.table);
     self->draft.at_ms = kw_clock_wall_ms();
     return kw_model_share(kw_control_own_model(control), shared, found);
 }
@@ -188,8 +186,8 @@ check_ended_changes(const request *self, kw_error *ret_error)
                        *old = kw_policy_find_table(self->policy, kw_bytes_of_text(table->name));
         if (!old || is_cancelled_too(self, table->name))
             continue;
-        const kw_facts *now = kw_facts_of_table(table, self->arena),
-                       *then = kw_facts_of_table(old, self->arena);
+        const kw_facts *now = kw_facts_of_table(table, self->request.arena),
+                       *then = kw_facts_of_table(old, self->request.arena);
         for (size_t path = 0; path < now->paths_count; path++)
             if (is_undone(&now->paths[path], then))
                 return kw_error_set(ret_error, KW_REFUSED,
@@ -269,7 +267,7 @@ kw_change_step_wait(kw_change_request *self)
     self->until_ns = kw_clock_mono_ns() + KW_EARLIER_WAIT_NS;
     coordinator->running = self;
     if (coordinator->stopped)
-        kw_change_request_finish(self, &ending);
+        kw_change_request_finish(self, &kw_error_shutting_down);
     else
         kw_coordinator_wake(coordinator, 0);
 }

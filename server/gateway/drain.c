@@ -6,10 +6,8 @@
 #include "gateway/notify.h"
 #include "gateway/reload.h"
 #include "gateway/state.h"
-#include "policy/catalog_jobs.h"
 #include "policy/follower.h"
 #include "policy/prepare.h"
-#include "policy/requests.h"
 #include "policy/row_checks.h"
 
 static void
@@ -122,11 +120,9 @@ kw_drain_start(kw_gateway *gateway, int exit_code)
     kw_timer_stop(gateway->lame_duck);
     kw_timer_stop(gateway->serving.timer);
     kw_prepare_end(&gateway->control);
-    kw_reload_end(gateway->reload);
-    kw_catalog_jobs_end(&gateway->control);
-    kw_policy_requests_end(&gateway->control);
     kw_follower_stop(gateway->control.follower);
     kw_coordinator_stop(gateway->control.coordinator);
+    kw_control_requests_stop(&gateway->control);
     kw_row_checks_stop(gateway->control.row_checks);
     if (!gateway->listeners.listening)
         kw_net_start(gateway->net); /* so that the loops can close their handles */

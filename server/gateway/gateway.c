@@ -22,11 +22,13 @@
 #include "gateway/signals.h"
 #include "gateway/stores.h"
 #include "gateway/watchdog.h"
+#include "policy/apply.h"
 #include "policy/catalog_jobs.h"
 #include "policy/follower.h"
 #include "policy/memory.h"
-#include "policy/requests.h"
 #include "policy/row_checks.h"
+#include "policy/transfers.h"
+#include "policy/versions.h"
 
 #include <glib.h>
 #include <unistd.h>
@@ -119,10 +121,10 @@ open_loops(kw_gateway *gateway)
                                                              .forget = kw_catalog_jobs_forget,
                                                              .verified = kw_catalog_jobs_verified,
                                                              .created = kw_catalog_jobs_created,
-                                                             .apply = kw_policy_requests_apply,
-                                                             .history = kw_policy_requests_history,
-                                                             .version = kw_policy_requests_version,
-                                                             .transfer = kw_policy_requests_transfer,
+                                                             .apply = kw_policy_apply,
+                                                             .history = kw_policy_versions_list,
+                                                             .version = kw_policy_versions_read,
+                                                             .transfer = kw_policy_transfer,
                                                              .change = kw_coordinator_run_command,
                                                              .user = control,
                                                              .fence = fence},

@@ -16,16 +16,12 @@
 
 #include <glib.h>
 
-/* A caller who requested a reload; posted to the main loop and back. */
+/* A caller who requested a reload. */
 typedef struct caller {
-    kw_task task;
+    kw_control_request request;
     struct caller *next;
     kw_reload *reload;
-    kw_loop *loop;
-    bool failed;
-    kw_error error;
     void (*done)(void *user, const kw_error *error);
-    void *user;
 } caller;
 
 struct kw_reload {
@@ -39,14 +35,10 @@ struct kw_reload {
     kw_keyring *keyring;
 };
 
-static const kw_error ending = {.code = KW_UNAVAILABLE, .text = "the gateway is shutting down"};
-
 static void
-call_done(kw_task *task)
+reply(kw_control_request *request, const kw_error *error)
 {
-    caller *asking = (caller *)task;
-    asking->done(asking->user, asking->failed ? &asking->error : NULL);
-    g_free(asking);
+    KW_CONTAINER(request, caller, request)->done(request->user, error);
 }
 
 static void
@@ -54,11 +46,7 @@ answer(caller *all, const kw_error *error)
 {
     while (all) {
         caller *next = all->next;
-        all->task.run = call_done;
-        all->failed = error != NULL;
-        if (error)
-            all->error = *error;
-        kw_loop_post(all->loop, &all->task);
+        kw_control_request_finish(&all->request, error);
         all = next;
     }
 }
@@ -113,7 +101,7 @@ on_prepared(void *user, const kw_error *error)
     kw_reload *reload = user;
     kw_gateway *gateway = reload->gateway;
     if (!gateway->net)
-        error = &ending; /* the gateway has drained */
+        error = &kw_error_shutting_down; /* the gateway has drained */
     if (error) {
         fail(reload, error);
         return;
@@ -204,7 +192,7 @@ run(kw_job *job)
     reload->waiting = NULL;
     kw_notify_reloading();
     if (gateway->control.state >= KW_CONTROL_DRAINING)
-        error = ending;
+        error = kw_error_shutting_down;
     if (error.code != KW_OK || !read_policy(reload, &error) || !read_certificates(gateway, &error)) {
         finish(reload, &error);
         return;
@@ -218,28 +206,17 @@ run(kw_job *job)
 void
 kw_reload_start(kw_reload *reload)
 {
-    if (reload->gateway->control.state >= KW_CONTROL_DRAINING) {
-        answer(g_steal_pointer(&reload->waiting), &ending);
-        return;
-    }
-    if (reload->queued)
+    if (reload->gateway->control.state >= KW_CONTROL_DRAINING || reload->queued)
         return;
     reload->queued = true;
     reload->job.run = run;
     kw_jobs_add(&reload->gateway->control.jobs, &reload->job);
 }
 
-void
-kw_reload_end(kw_reload *reload)
-{
-    answer(g_steal_pointer(&reload->served), &ending);
-    answer(g_steal_pointer(&reload->waiting), &ending);
-}
-
 static void
-add_caller(kw_task *task)
+add_caller(kw_control_request *request)
 {
-    caller *asking = (caller *)task;
+    caller *asking = KW_CONTAINER(request, caller, request);
     kw_reload *reload = asking->reload;
     asking->next = reload->waiting;
     reload->waiting = asking;
@@ -250,9 +227,12 @@ void
 kw_reload_request(kw_reload *reload, kw_loop *loop, void (*done)(void *user, const kw_error *error),
                   void *user)
 {
-    caller *asking = g_new0(caller, 1);
-    *asking = (caller){.task.run = add_caller, .reload = reload, .loop = loop, .done = done, .user = user};
-    kw_loop_post(reload->gateway->control.loop, &asking->task);
+    static const kw_control_request_kind kind = {
+        .group = KW_REQUESTS_OTHER, .run = add_caller, .reply = reply};
+    caller *asking = kw_control_request_new(sizeof *asking, &kind, &reload->gateway->control, loop, user);
+    asking->reload = reload;
+    asking->done = done;
+    kw_control_request_send(&asking->request);
 }
 
 kw_reload *

@@ -11,11 +11,8 @@
 kw_reload *kw_reload_new(kw_gateway *gateway);
 void kw_reload_free(kw_reload *reload);
 
-/* Starts a reload, on the main thread. While the gateway shuts down, callers get an error. */
+/* Starts a reload, on the main thread. Ignored while the gateway drains. */
 void kw_reload_start(kw_reload *reload);
 /* The same from any thread; calls done on `loop`. */
 void kw_reload_request(kw_reload *reload, kw_loop *loop, void (*done)(void *user, const kw_error *error),
                        void *user);
-
-/* Call this on the main thread when draining begins: answers waiting callers with an error. */
-void kw_reload_end(kw_reload *reload);

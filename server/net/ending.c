@@ -30,7 +30,6 @@ kw_session_must_linger(const kw_session *session)
 void
 kw_session_drain(kw_session *session)
 {
-    static const kw_error draining = {.code = KW_UNAVAILABLE, .text = "the gateway is shutting down"};
     uint64_t now_ms = uv_now(session->handle.loop);
     bool idle = now_ms - session->active_ms >= REFUSING_MS;
     if (session->state == KW_SESSION_HANDSHAKE || session->state > KW_SESSION_OPEN) {
@@ -41,7 +40,7 @@ kw_session_drain(kw_session *session)
     if (session->state != KW_SESSION_OPEN)
         return;
     if (!session->refusal)
-        session->refusal = &draining;
+        session->refusal = &kw_error_shutting_down;
     if (idle && !session->first && session->active_ms < now_ms)
         kw_session_stop_input(session);
     else if (session->end_ms == 0)

@@ -1,5 +1,6 @@
 #include "policy/apply.h"
 
+#include "base/container.h"
 #include "base/log.h"
 #include "base/metrics.h"
 #include "config/shared.h"
@@ -20,12 +21,38 @@
 #define TRIES_MOST 10
 #define BUSY_MS 300 /* until another gateway follows: less than a second */
 
+typedef struct apply_request {
+    kw_control_request request;
+    kw_apply_done done;
+    kw_apply_command command;
+    kw_change_set *base;    /* the records that the catalog has; NULL: no change begins or ends */
+    kw_change_set *changes; /* those that it will have */
+    kw_change_step step;    /* if `base` is set */
+    kw_policy *policy;      /* with the placements of `changes` */
+    const char *advice;     /* see targets.h; NULL: none */
+    kw_admission *preview;  /* while the rows of new tables are checked; otherwise NULL */
+    kw_timer *wait;         /* until calls under earlier policies have ended; NULL: it does not wait */
+    uint64_t wait_until_ns;
+    kw_policy *old; /* the current version; NULL: none, or this gateway cannot read it */
+    kw_version_draft draft;
+    kw_applied applied;
+    kw_error failure;
+    /* how often it began again: another change had made a step, or a gateway did not follow yet */
+    unsigned tries;
+} apply_request;
+
 static void
-fail(kw_policy_request *self, kw_code code, const char *text)
+finish(apply_request *self, const kw_error *error)
+{
+    kw_control_request_finish(&self->request, error);
+}
+
+static void
+fail(apply_request *self, kw_code code, const char *text)
 {
     kw_error error;
     kw_error_set(&error, code, "%s", text);
-    kw_policy_request_finish(self, &error);
+    finish(self, &error);
 }
 
 /* --- another version is current -------------------------------------------------------------------- */
@@ -34,10 +61,10 @@ fail(kw_policy_request *self, kw_code code, const char *text)
 static void
 on_other_version(void *user, const kw_version *version, const kw_error *error)
 {
-    kw_policy_request *self = user;
+    apply_request *self = user;
     kw_error conflict;
     if (error) {
-        kw_policy_request_finish(self, error);
+        finish(self, error);
         return;
     }
     g_autoptr(GDateTime) at = g_date_time_new_from_unix_utc(version->at_ms / 1000);
@@ -49,14 +76,14 @@ on_other_version(void *user, const kw_version *version, const kw_error *error)
         "changed; compare the policy versions, and apply the change to policy version %" G_GINT64_FORMAT,
         version->name.number, self->command.expected, kw_show(kw_bytes_of_text(version->author)).text, when,
         kw_show(kw_bytes_of_text(version->reason)).text, version->name.number);
-    kw_policy_request_finish(self, &conflict);
+    finish(self, &conflict);
 }
 
 static void
-refuse_version(kw_policy_request *self, const kw_version_name *current)
+refuse_version(apply_request *self, const kw_version_name *current)
 {
     kw_error none;
-    kw_control *control = self->control;
+    kw_control *control = self->request.control;
     if (current->number > 0) {
         kw_catalog_read_version(control->catalog, current, kw_control_call_deadline(control),
                                 on_other_version, self);
@@ -66,24 +93,24 @@ refuse_version(kw_policy_request *self, const kw_version_name *current)
                  "the catalog has no policy yet, so policy version %" G_GINT64_FORMAT
                  " is not current; run `keyway policy import FILE`",
                  self->command.expected);
-    kw_policy_request_finish(self, &none);
+    finish(self, &none);
 }
 
 /* --- after a failure ------------------------------------------------------------------------------- */
 
-static void begin(kw_policy_request *self);
+static void begin(apply_request *self);
 
 /* The catalog's records were read again. If another change has made a step since, the step of this apply has
  * an outdated base. So the apply begins again. */
 static void
 on_changes_read(void *user, kw_policy *policy, const kw_error *error)
 {
-    kw_policy_request *self = user;
-    const kw_change_set *changes = self->control->changes;
+    apply_request *self = user;
+    const kw_change_set *changes = self->request.control->changes;
     bool stepped = !error && changes && kw_change_set_differs(self->base, changes);
     kw_policy_unref(policy);
     if (!stepped || ++self->tries >= TRIES_MOST) {
-        kw_policy_request_finish(self, &self->failure);
+        finish(self, &self->failure);
         return;
     }
     g_clear_pointer(&self->old, kw_policy_unref);
@@ -98,32 +125,32 @@ on_changes_read(void *user, kw_policy *policy, const kw_error *error)
 static void
 on_current(void *user, const kw_version_name *current, const kw_error *error)
 {
-    kw_policy_request *self = user;
-    kw_control *control = self->control;
+    apply_request *self = user;
+    kw_control *control = self->request.control;
     if (!error && current->number != self->command.expected)
         refuse_version(self, current);
     else if (!error && self->base && self->failure.code == KW_UNAVAILABLE &&
              control->state < KW_CONTROL_DRAINING)
         kw_stored_policy_load(control, kw_control_own_model(control), on_changes_read, self);
     else
-        kw_policy_request_finish(self, &self->failure);
+        finish(self, &self->failure);
 }
 
 static void
-note_failure(kw_policy_request *self, const kw_error *error)
+note_failure(apply_request *self, const kw_error *error)
 {
     self->failure = *error;
-    kw_catalog_read_current(self->control->catalog, kw_control_call_deadline(self->control), on_current,
-                            self);
+    kw_catalog_read_current(self->request.control->catalog, kw_control_call_deadline(self->request.control),
+                            on_current, self);
 }
 
 /* --- applying -------------------------------------------------------------------------------------- */
 
 /* The catalog keeps its own records of changes that the policy does not begin or end. */
 static void
-note_step(kw_policy_request *self)
+note_step(apply_request *self)
 {
-    kw_control *control = self->control;
+    kw_control *control = self->request.control;
     g_autoptr(kw_change_set) stored =
         kw_change_set_with_step(control->stored_changes, self->base, self->changes);
     kw_control_note_stored(control, stored);
@@ -132,8 +159,8 @@ note_step(kw_policy_request *self)
 static void
 on_prepared(void *user, const kw_error *error)
 {
-    kw_policy_request *self = user;
-    kw_control *control = self->control;
+    apply_request *self = user;
+    kw_control *control = self->request.control;
     if (error) {
         note_failure(self, error);
         return;
@@ -146,11 +173,11 @@ on_prepared(void *user, const kw_error *error)
         note_step(self);
     if (control->open)
         control->calls->serve_version(control, self->policy);
-    kw_policy_request_finish(self, NULL);
+    finish(self, NULL);
 }
 
 static void
-prepare(kw_policy_request *self)
+prepare(apply_request *self)
 {
     kw_version_draft_init(&self->draft);
     self->draft.text = self->command.text;
@@ -158,14 +185,14 @@ prepare(kw_policy_request *self)
     self->draft.reason = self->command.reason;
     self->draft.at_ms = kw_clock_wall_ms();
     kw_policy_set_version(self->policy, self->applied.version);
-    kw_prepare(self->control, self->policy, &self->draft, self->base ? &self->step : NULL, false, on_prepared,
-               self);
+    kw_prepare(self->request.control, self->policy, &self->draft, self->base ? &self->step : NULL, false,
+               on_prepared, self);
 }
 
 /* --- the preview ----------------------------------------------------------------------------------- */
 
 static bool
-is_unchanged(const kw_policy_request *self)
+is_unchanged(const apply_request *self)
 {
     const char *text = self->old ? kw_policy_model(self->old)->shared_text : NULL;
     return text && kw_bytes_equal(kw_bytes_of_text(text), self->command.text);
@@ -173,7 +200,7 @@ is_unchanged(const kw_policy_request *self)
 
 /* Refuses a policy that moves the counters of the current version. */
 static bool
-check_counters(const kw_policy_request *self, kw_error *ret_error)
+check_counters(const apply_request *self, kw_error *ret_error)
 {
     return !self->old || kw_model_same_counters(kw_policy_model(self->old), kw_policy_model(self->policy)) ||
            kw_error_set(ret_error, KW_REFUSED,
@@ -184,10 +211,11 @@ check_counters(const kw_policy_request *self, kw_error *ret_error)
 /* The first reason why the policy cannot be applied; KW_OK: there is none. Tables that are not served can
  * remain so (table_states.h). */
 static kw_error
-find_refusal(const kw_policy_request *self, kw_admission *admission)
+find_refusal(const apply_request *self, kw_admission *admission)
 {
     kw_error found = KW_ERROR_NONE;
-    const bool *optional = kw_table_states_optional(self->control, self->policy, false, self->arena);
+    const bool *optional =
+        kw_table_states_optional(self->request.control, self->policy, false, self->request.arena);
     for (size_t i = 0; i < kw_policy_table_count(self->policy); i++)
         if (kw_admission_refusal(admission, i) && !optional[i])
             return *kw_admission_refusal(admission, i);
@@ -200,9 +228,9 @@ find_refusal(const kw_policy_request *self, kw_admission *admission)
 
 /* The proposal for what the policy changes in addition to what this request has already proposed. */
 static kw_change_proposal
-proposal_of(const kw_policy_request *self, const kw_admission *preview)
+proposal_of(const apply_request *self, const kw_admission *preview)
 {
-    const kw_control *control = self->control;
+    const kw_control *control = self->request.control;
     bool shared = kw_store_is_shared(control->store);
     return (kw_change_proposal){.old = self->old,
                                 .fresh = self->policy,
@@ -216,10 +244,10 @@ proposal_of(const kw_policy_request *self, const kw_admission *preview)
                                 .late_given = kw_control_own_model(control)->store.hbase.late_given};
 }
 
-static void wait_before_preview(kw_policy_request *self, uint64_t wait_ms);
+static void wait_before_preview(apply_request *self, uint64_t wait_ms);
 
 static void
-decide(kw_policy_request *self, kw_admission *admission)
+decide(apply_request *self, kw_admission *admission)
 {
     if (self->old) {
         const kw_change_proposal proposal = proposal_of(self, admission);
@@ -230,17 +258,18 @@ decide(kw_policy_request *self, kw_admission *admission)
         wait_before_preview(self, BUSY_MS);
         return;
     }
-    self->applied = (kw_applied){.version = self->command.expected + 1,
-                                 .changed = true,
-                                 .guess = self->control->calls->guess(self->control->coordinator),
-                                 .refused = refusal.code != KW_OK};
+    self->applied =
+        (kw_applied){.version = self->command.expected + 1,
+                     .changed = true,
+                     .guess = self->request.control->calls->guess(self->request.control->coordinator),
+                     .refused = refusal.code != KW_OK};
     kw_policy_plan(&(kw_plan_of_policy){self->old, self->policy, self->command.policy, admission,
-                                        self->control->service, &refusal, self->advice},
-                   self->arena, &self->applied);
+                                        self->request.control->service, &refusal, self->advice},
+                   self->request.arena, &self->applied);
     if (self->command.dry_run)
-        kw_policy_request_finish(self, NULL);
+        finish(self, NULL);
     else if (self->applied.refused)
-        kw_policy_request_finish(self, &refusal);
+        finish(self, &refusal);
     else
         prepare(self);
 }
@@ -248,12 +277,12 @@ decide(kw_policy_request *self, kw_admission *admission)
 static void
 on_rows_checked(void *user)
 {
-    kw_policy_request *self = user;
+    apply_request *self = user;
     kw_error ignored;
     kw_admission *admission = g_steal_pointer(&self->preview);
-    kw_row_checks_apply(self->control->row_checks, self->policy, admission, true, &ignored);
-    if (self->control->state >= KW_CONTROL_DRAINING)
-        fail(self, KW_UNAVAILABLE, "the gateway is shutting down");
+    kw_row_checks_apply(self->request.control->row_checks, self->policy, admission, true, &ignored);
+    if (self->request.control->state >= KW_CONTROL_DRAINING)
+        finish(self, &kw_error_shutting_down);
     else
         decide(self, admission);
     kw_admission_abandon(admission);
@@ -261,9 +290,9 @@ on_rows_checked(void *user)
 
 /* Takes over the admission. */
 static void
-check_rows(kw_policy_request *self, kw_admission *admission)
+check_rows(apply_request *self, kw_admission *admission)
 {
-    kw_row_checks *checks = self->control->row_checks;
+    kw_row_checks *checks = self->request.control->row_checks;
     self->preview = admission;
     kw_row_checks_start(checks, self->policy, admission, true);
     kw_row_checks_wait(checks, on_rows_checked, self);
@@ -273,7 +302,7 @@ check_rows(kw_policy_request *self, kw_admission *admission)
 
 /* Compiles the policy with the placements of self->changes. */
 static bool
-compile(kw_policy_request *self, kw_error *ret_error)
+compile(apply_request *self, kw_error *ret_error)
 {
     kw_model *model = kw_policy_model(self->command.policy);
     g_autoptr(kw_diagnostics) found = kw_diagnostics_new(model->file);
@@ -284,7 +313,7 @@ compile(kw_policy_request *self, kw_error *ret_error)
 
 /* True if the current version is known, and no change was proposed yet. */
 static bool
-can_change(const kw_policy_request *self)
+can_change(const apply_request *self)
 {
     return self->old && !self->base;
 }
@@ -299,17 +328,18 @@ cancels(const kw_change_set *before, const kw_change_set *after)
     return ends;
 }
 
-static void preview(kw_policy_request *self);
+static void preview(apply_request *self);
 
 /* A change that the policy cancels ends only when no call uses an earlier policy. */
 static void
 on_wait(void *user)
 {
-    kw_policy_request *self = user;
-    bool ending = self->control->state >= KW_CONTROL_DRAINING;
-    if (ending || kw_clock_mono_ns() >= self->wait_until_ns) {
-        fail(self, KW_UNAVAILABLE, ending ? "the gateway is shutting down" : KW_EARLIER_IN_USE);
-    } else if (self->control->calls->earlier_in_use(self->control->coordinator)) {
+    apply_request *self = user;
+    if (self->request.control->state >= KW_CONTROL_DRAINING) {
+        finish(self, &kw_error_shutting_down);
+    } else if (kw_clock_mono_ns() >= self->wait_until_ns) {
+        fail(self, KW_UNAVAILABLE, KW_EARLIER_IN_USE);
+    } else if (self->request.control->calls->earlier_in_use(self->request.control->coordinator)) {
         kw_timer_start_ms(self->wait, WAIT_POLL_MS);
     } else {
         g_clear_pointer(&self->wait, kw_timer_free);
@@ -318,18 +348,19 @@ on_wait(void *user)
 }
 
 static void
-wait_before_preview(kw_policy_request *self, uint64_t wait_ms)
+wait_before_preview(apply_request *self, uint64_t wait_ms)
 {
     self->wait_until_ns = kw_clock_mono_ns() + KW_EARLIER_WAIT_NS;
-    self->wait = kw_timer_new(self->control->loop, on_wait, self);
+    self->wait = kw_timer_new(self->request.control->loop, on_wait, self);
     kw_timer_start_ms(self->wait, wait_ms);
 }
 
-void
-kw_policy_apply_end(kw_policy_request *self)
+static void
+stop(kw_control_request *request)
 {
+    apply_request *self = KW_CONTAINER(request, apply_request, request);
     if (self->preview) {
-        kw_row_checks_cancel_wait(self->control->row_checks);
+        kw_row_checks_cancel_wait(self->request.control->row_checks);
         on_rows_checked(self);
     } else if (self->wait) {
         on_wait(self);
@@ -339,10 +370,10 @@ kw_policy_apply_end(kw_policy_request *self)
 static void
 on_targets_checked(void *user, const char *advice, const kw_error *error)
 {
-    kw_policy_request *self = user;
+    apply_request *self = user;
     self->advice = advice;
     if (error)
-        kw_policy_request_finish(self, error);
+        finish(self, error);
     else
         preview(self);
 }
@@ -350,7 +381,7 @@ on_targets_checked(void *user, const char *advice, const kw_error *error)
 /* If the policy begins or cancels changes, previews it again with their placements; before it cancels one, it
  * can wait for calls. False: it does neither. */
 static bool
-begin_changes(kw_policy_request *self, const kw_admission *admission)
+begin_changes(apply_request *self, const kw_admission *admission)
 {
     kw_error error;
     const kw_change_proposal proposal = proposal_of(self, admission);
@@ -358,7 +389,7 @@ begin_changes(kw_policy_request *self, const kw_admission *admission)
     if (!proposed)
         return false;
     if (cancels(self->changes, proposed) &&
-        self->control->calls->earlier_in_use(self->control->coordinator)) {
+        self->request.control->calls->earlier_in_use(self->request.control->coordinator)) {
         kw_change_set_unref(proposed);
         wait_before_preview(self, WAIT_POLL_MS);
         return true;
@@ -373,10 +404,10 @@ begin_changes(kw_policy_request *self, const kw_admission *admission)
                                   .base = self->base->records,
                                   .base_count = self->base->count};
     if (compile(self, &error))
-        kw_change_check_targets(self->control, self->policy, &self->step, self->arena, on_targets_checked,
-                                self);
+        kw_change_check_targets(self->request.control, self->policy, &self->step, self->request.arena,
+                                on_targets_checked, self);
     else
-        kw_policy_request_finish(self, &error);
+        finish(self, &error);
     return true;
 }
 
@@ -385,7 +416,7 @@ begin_changes(kw_policy_request *self, const kw_admission *admission)
 static void
 on_preview(void *user, kw_admission *admission, const kw_error *error)
 {
-    kw_policy_request *self = user;
+    apply_request *self = user;
     if (error) {
         note_failure(self, error);
         return;
@@ -395,7 +426,7 @@ on_preview(void *user, kw_admission *admission, const kw_error *error)
         refuse_version(self, &current);
     } else if (is_unchanged(self)) {
         self->applied = (kw_applied){.version = current.number, .plan = "nothing changes\n"};
-        kw_policy_request_finish(self, NULL);
+        finish(self, NULL);
     } else if (!begin_changes(self, admission)) {
         check_rows(self, admission);
         return;
@@ -404,9 +435,9 @@ on_preview(void *user, kw_admission *admission, const kw_error *error)
 }
 
 static void
-preview(kw_policy_request *self)
+preview(apply_request *self)
 {
-    kw_control *control = self->control;
+    kw_control *control = self->request.control;
     kw_catalog_preview(control->catalog, self->policy, self->base ? &self->step : NULL,
                        kw_control_call_deadline(control), on_preview, self);
 }
@@ -414,38 +445,77 @@ preview(kw_policy_request *self)
 static void
 on_old_loaded(void *user, kw_policy *policy, const kw_error *error)
 {
-    kw_policy_request *self = user;
-    kw_control *control = self->control;
+    apply_request *self = user;
+    kw_control *control = self->request.control;
     kw_error refusal;
     (void)error; /* no policy was imported yet, or this gateway cannot read the version: compares only with
                     the facts in the catalog */
     self->old = policy;
     if (control->state >= KW_CONTROL_DRAINING) {
-        fail(self, KW_UNAVAILABLE, "the gateway is shutting down");
+        finish(self, &kw_error_shutting_down);
         return;
     }
     self->changes = control->changes ? kw_change_set_ref(control->changes) : kw_change_set_new(NULL, 0, NULL);
     if (compile(self, &refusal))
         preview(self);
     else
-        kw_policy_request_finish(self, &refusal);
+        finish(self, &refusal);
 }
 
 static void
-begin(kw_policy_request *self)
+begin(apply_request *self)
 {
-    kw_stored_policy_load(self->control, kw_control_own_model(self->control), on_old_loaded, self);
+    kw_stored_policy_load(self->request.control, kw_control_own_model(self->request.control), on_old_loaded,
+                          self);
 }
 
-void
-kw_policy_apply_run(kw_policy_request *self)
+static void
+run(kw_control_request *request)
 {
-    kw_control *control = self->control;
+    apply_request *self = KW_CONTAINER(request, apply_request, request);
+    kw_control *control = request->control;
     kw_model *own = kw_control_own_model(control);
-    if (control->state != KW_CONTROL_SERVING && control->state != KW_CONTROL_WAITING)
-        fail(self, KW_UNAVAILABLE, "the gateway is starting or shutting down");
+    if (control->state == KW_CONTROL_STARTING)
+        fail(self, KW_UNAVAILABLE, "the gateway is starting");
     else if (kw_model_own(kw_policy_model(self->command.policy)) != own)
         fail(self, KW_BUSY, "the file of the gateway was read again in the meantime; try again");
     else
         begin(self);
+}
+
+/* --- the request ----------------------------------------------------------------------------------- */
+
+static void
+reply(kw_control_request *request, const kw_error *error)
+{
+    const apply_request *self = KW_CONTAINER(request, apply_request, request);
+    self->done(request->user, error ? NULL : &self->applied, error);
+}
+
+static void
+clear(kw_control_request *request)
+{
+    apply_request *self = KW_CONTAINER(request, apply_request, request);
+    kw_policy_unref(self->command.policy);
+    kw_timer_free(self->wait);
+    kw_policy_unref(self->old);
+    kw_policy_unref(self->policy);
+    kw_change_set_unref(self->base);
+    kw_change_set_unref(self->changes);
+}
+
+void
+kw_policy_apply(void *user, const kw_apply_command *command, kw_loop *loop, kw_apply_done done,
+                void *done_user)
+{
+    static const kw_control_request_kind kind = {
+        .group = KW_REQUESTS_APPLY, .is_job = true, .run = run, .reply = reply, .stop = stop, .clear = clear};
+    apply_request *self = kw_control_request_new(sizeof *self, &kind, user, loop, done_user);
+    self->done = done;
+    self->command = *command;
+    self->command.policy = kw_policy_ref(command->policy);
+    self->command.text = kw_arena_copy(self->request.arena, command->text);
+    self->command.author = kw_control_request_text(&self->request, command->author);
+    self->command.reason = kw_control_request_text(&self->request, command->reason);
+    kw_control_request_send(&self->request);
 }

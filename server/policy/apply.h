@@ -8,10 +8,8 @@
  * begins with, and then handled like any other. Afterwards the coordinator carries out the change. */
 #pragma once
 
-#include "policy/requests.h"
+#include "policy/control.h"
 
-/* The job of a request with a command. It ends with kw_policy_request_finish. */
-void kw_policy_apply_run(kw_policy_request *request);
-
-/* Call it when draining has begun: ends an apply that waits. Can free the request. */
-void kw_policy_apply_end(kw_policy_request *request);
+/* Any thread; the signature is that of kw_service_settings, and `user` is the kw_control. */
+void kw_policy_apply(void *user, const kw_apply_command *command, kw_loop *loop, kw_apply_done done,
+                     void *done_user);

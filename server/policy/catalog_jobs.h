@@ -9,6 +9,3 @@ void kw_catalog_jobs_forget(void *user, const kw_forget_command *command, kw_loo
 void kw_catalog_jobs_verified(void *user, const kw_verified_rows *rows, kw_loop *loop, kw_verified_done done,
                               void *done_user);
 void kw_catalog_jobs_created(void *user, const char *const *store_tables, size_t count);
-
-/* Call this on the main thread when draining begins: answers waiting callers with an error. */
-void kw_catalog_jobs_end(kw_control *control);

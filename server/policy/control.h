@@ -11,6 +11,7 @@
 #include "base/thread.h"
 #include "catalog/catalog.h"
 #include "change/set.h"
+#include "policy/control_request.h"
 #include "policy/jobs.h"
 #include "service/service.h"
 
@@ -61,15 +62,12 @@ struct kw_control {
     uint64_t stored_revision;      /* incremented when `stored_changes` is replaced */
     kw_change_set *served_changes; /* the records when `policy` began to be served */
 
-    kw_jobs jobs;                              /* changes of the policy or the catalog */
-    struct kw_preparing *present_preparation;  /* prepare.c */
-    struct kw_catalog_job *catalog_jobs;       /* catalog_jobs.c: jobs that have not ended */
-    struct kw_policy_request *policy_requests; /* requests.c: requests without an answer */
-    _Atomic unsigned policy_applies;           /* requests without an answer, by kind */
-    _Atomic unsigned policy_reads;
-    _Atomic unsigned transfers;
-    struct kw_row_checks *row_checks; /* row_checks.c */
-    kw_follower *follower;            /* NULL unless the catalog keeps the policy */
+    kw_jobs jobs;                                       /* changes of the policy or the catalog */
+    kw_control_request *requests;                       /* that have begun and not ended */
+    _Atomic unsigned requests_count[KW_REQUEST_GROUPS]; /* that have not ended */
+    struct kw_preparing *present_preparation;           /* prepare.c */
+    struct kw_row_checks *row_checks;                   /* row_checks.c */
+    kw_follower *follower;                              /* NULL unless the catalog keeps the policy */
     kw_coordinator *coordinator;
 
     kw_mutex lock;            /* guards the rest */
@@ -88,6 +86,9 @@ struct kw_control {
 #define KW_EARLIER_WAIT_NS (UINT64_C(10) * 1000 * 1000 * 1000)
 #define KW_EARLIER_IN_USE                                                                                    \
     "calls that began before the last step of the change still run; try again when they have ended"
+
+/* The error of requests that need the catalog, if there is none. */
+extern const kw_error kw_control_no_catalog;
 
 void kw_control_init(kw_control *control, const kw_control_calls *calls, kw_policy *policy);
 /* Frees what the control owns: records of changes, texts, the policy and the keyring. */

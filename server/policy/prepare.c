@@ -99,7 +99,7 @@ is_ending(preparing *self)
 {
     if (self->control->state < KW_CONTROL_DRAINING)
         return false;
-    finish(self, &(kw_error){.code = KW_UNAVAILABLE, .text = "the gateway is shutting down"});
+    finish(self, &kw_error_shutting_down);
     return true;
 }
 

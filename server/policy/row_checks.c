@@ -488,11 +488,10 @@ kw_row_checks_new(kw_control *control, void (*ended)(void *gateway_in_use))
 void
 kw_row_checks_stop(kw_row_checks *self)
 {
-    static const kw_error ending = {.code = KW_UNAVAILABLE, .text = "the gateway is shutting down"};
     self->stopped = true;
     kw_timer_stop(self->again);
     for (row_check *check; (check = g_queue_pop_head(&self->waiting));) {
-        check->failure = ending;
+        check->failure = kw_error_shutting_down;
         end_check(check);
     }
 }

@@ -162,8 +162,7 @@ on_current(void *user, const kw_current *current, const kw_error *error)
     if (error) {
         finish(self, NULL, error);
     } else if (control->state >= KW_CONTROL_DRAINING) {
-        kw_error_set(&none, KW_UNAVAILABLE, "the gateway is shutting down");
-        finish(self, NULL, &none);
+        finish(self, NULL, &kw_error_shutting_down);
     } else if (current->version.number == 0) {
         kw_error_set(&none, KW_UNAVAILABLE,
                      "the catalog %s has no policy yet; run `keyway policy import FILE`, or if the catalog "

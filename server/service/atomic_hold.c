@@ -135,8 +135,7 @@ kw_atomic_hold_release(kw_service_worker *worker)
 void
 kw_atomic_hold_close(kw_service_worker *worker)
 {
-    static const kw_error ending = {.code = KW_UNAVAILABLE, .text = "the gateway is shutting down"};
     for (kw_exchange *next; (next = g_queue_peek_head(&worker->held_atomics));)
-        kw_exchange_fail(next, &ending);
+        kw_exchange_fail(next, &kw_error_shutting_down);
     g_clear_pointer(&worker->held_peers, g_hash_table_unref);
 }

@@ -184,12 +184,11 @@ begin(kw_service_worker *worker, holding *whole)
 void
 kw_hold_close(kw_service_worker *worker)
 {
-    static const kw_error ending = {.code = KW_UNAVAILABLE, .text = "the gateway is shutting down"};
     kw_hold *hold = g_steal_pointer(&worker->hold);
     if (!hold)
         return;
     for (kw_exchange *next; (next = g_queue_peek_head(&hold->queued));)
-        kw_exchange_fail(next, &ending);
+        kw_exchange_fail(next, &kw_error_shutting_down);
     hold_free(hold);
 }
 

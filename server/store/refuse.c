@@ -119,6 +119,6 @@ bool
 kw_store_handle_is_closing(const kw_store_handle *handle, kw_error *ret_error)
 {
     if (handle->closing)
-        kw_error_set(ret_error, KW_UNAVAILABLE, "the gateway is shutting down");
+        *ret_error = kw_error_shutting_down;
     return handle->closing;
 }

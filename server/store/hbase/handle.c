@@ -25,9 +25,7 @@ static void
 close_all(kw_task *task)
 {
     kw_hbase_handle *handle = KW_CONTAINER(task, kw_hbase_handle, close_task);
-    kw_error error;
-    kw_error_set(&error, KW_UNAVAILABLE, "the gateway is shutting down");
-    kw_hbase_coalescer_close(handle->coalescer, &error);
+    kw_hbase_coalescer_close(handle->coalescer, &kw_error_shutting_down);
     kw_hbase_pool_close(&handle->pool, pool_closed);
 }
 

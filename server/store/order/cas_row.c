@@ -333,15 +333,13 @@ void
 kw_order_cas_close(kw_order_handle *handle)
 {
     g_autoptr(GList) rows = g_hash_table_get_keys(handle->cas_rows);
-    kw_error error;
-    kw_error_set(&error, KW_UNAVAILABLE, "the gateway is shutting down");
     for (GList *at = rows; at; at = at->next) {
         kw_cas_row *row = at->data;
         bool deciding = row->deciding;
         row->deciding = true; /* keeps the row */
         end_collection(row);
         while (row->waiting.length)
-            fail_waiting(row->waiting.head->data, &error);
+            fail_waiting(row->waiting.head->data, &kw_error_shutting_down);
         row->deciding = deciding;
         free_if_idle(row);
     }

@@ -414,14 +414,12 @@ void
 kw_order_increments_close(kw_order_handle *handle)
 {
     g_autoptr(GList) rows = g_hash_table_get_keys(handle->increments);
-    kw_error error;
-    kw_error_set(&error, KW_UNAVAILABLE, "the gateway is shutting down");
     for (GList *at = rows; at; at = at->next) {
         counter_row *row = at->data;
         bool pausing = row->pausing;
         row->pausing = true;
         for (GList *next; (next = g_queue_pop_head_link(&row->waiting));)
-            answer(next->data, KW_OUTCOME_FAILED, NULL, &error);
+            answer(next->data, KW_OUTCOME_FAILED, NULL, &kw_error_shutting_down);
         row->pausing = pausing;
         free_if_idle(row);
     }

@@ -213,7 +213,7 @@ kw_wait_error(const kw_order_handle *handle, kw_wait_result result, const char *
         ret_error->retry_after_ms = RETRY_AFTER_MS;
         break;
     case KW_WAIT_CLOSED:
-        kw_error_set(ret_error, KW_UNAVAILABLE, "the gateway is shutting down");
+        *ret_error = kw_error_shutting_down;
         break;
     case KW_WAIT_DONE:
     case KW_WAIT_PENDING:

@@ -43,11 +43,11 @@ kw_hbase_reject_lost(kw_hbase_pool *pool, kw_hbase_call *call)
 void
 kw_hbase_reject_unreachable(kw_hbase_pool *pool, kw_hbase_call *call)
 {
-    kw_hbase_failure failure = {.kind = KW_HBASE_UNREACHABLE};
-    kw_error_set(&failure.error, KW_UNAVAILABLE,
-                 pool->closing ? "the gateway is shutting down"
-                               : "no Thrift2 server of the store can be reached");
-    failure.error.retry_after_ms = pool->closing ? 0 : kw_hbase_servers_backoff_ms(pool);
+    kw_hbase_failure failure = {.kind = KW_HBASE_UNREACHABLE, .error = kw_error_shutting_down};
+    if (!pool->closing) {
+        kw_error_set(&failure.error, KW_UNAVAILABLE, "no Thrift2 server of the store can be reached");
+        failure.error.retry_after_ms = kw_hbase_servers_backoff_ms(pool);
+    }
     failure.error.maybe_applied = call->sent && call->changes;
     kw_hbase_reject(pool, call, &failure);
 }
