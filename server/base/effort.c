@@ -14,11 +14,19 @@ is_used_up(const kw_effort *effort)
     return effort->units_most && effort->spent >= effort->units_most;
 }
 
+static bool
+is_short_of_memory(kw_effort *effort)
+{
+    if (effort->arena && kw_arena_shortage(effort->arena) == KW_SHORTAGE_OF_MEMORY)
+        effort->shortage = KW_SHORTAGE_OF_MEMORY;
+    return effort->shortage != KW_SHORTAGE_NONE;
+}
+
 bool
 kw_effort_look(kw_effort *effort)
 {
-    effort->over =
-        effort->over || is_used_up(effort) || is_cancelled(effort) || kw_deadline_passed(effort->deadline);
+    effort->over = effort->over || is_used_up(effort) || is_cancelled(effort) || is_short_of_memory(effort) ||
+                   kw_deadline_passed(effort->deadline);
     effort->look_at = effort->spent + KW_EFFORT_LOOK;
     if (effort->units_most && effort->look_at > effort->units_most)
         effort->look_at = effort->units_most;

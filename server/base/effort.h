@@ -7,11 +7,12 @@
  *       if (!kw_effort_spend(&effort, bytes))
  *           return kw_effort_fail(&effort, "a filter was applied", ret_error);
  *
- * A unit is about the cost of comparing one byte, which is about a nanosecond. The clock and is_cancelled are
- * checked every 64 Ki units. One thread at a time.
+ * A unit is about the cost of comparing one byte, which is about a nanosecond. The clock, the arena and
+ * is_cancelled are checked every 64 Ki units. One thread at a time.
  */
 #pragma once
 
+#include "base/arena.h"
 #include "base/budget.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -27,9 +28,10 @@ typedef struct kw_effort {
     uint64_t units_most;     /* 0: no limit */
     size_t bytes_most;       /* 0: no limit */
     size_t kept, held;       /* bytes held by finished parts, and by the present part */
+    const kw_arena *arena;   /* the work ends when memory is too short for this arena to grow; NULL: none */
     kw_account *account;     /* for kw_effort_charge; NULL: none */
     size_t charged;          /* bytes charged to it */
-    kw_shortage shortage;    /* why it cannot be charged more */
+    kw_shortage shortage;    /* why it cannot hold more */
     uint64_t spent, look_at; /* look_at: the value of spent at which the clock is checked next */
     bool too_large;          /* the work held more than bytes_most */
     bool over;

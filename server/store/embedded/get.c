@@ -116,8 +116,8 @@ read_selected(get_job *job, kw_reader *reader, kw_row_filter *row_filter, kw_byt
     return good && (!visible || apply_filter(job, row_filter, &row, ret_row));
 }
 
-/* False if the reader gave up a row: its deadline passed, the store handle closes, or the row needs more
- * effort than is allowed on a loop. */
+/* False if the reader gave up a row: its deadline passed, the store handle closes, memory is short, or the
+ * row needs more effort than is allowed on a loop. */
 static bool
 check_effort(get_job *job)
 {
@@ -232,6 +232,7 @@ read_all(get_job *job)
     if (!table)
         return kw_unknown_table(job->gets[0]->table, &job->error);
     job->rows = kw_rows_new_for(job->gets[0]->account);
+    job->effort.arena = job->rows->arena;
     job->limit_reached = job->too_large = false;
     job->rows->rows = KW_ARENA_ARRAY(job->rows->arena, kw_row, job->count);
     rocksdb_iterator_t *at = rocksdb_create_iterator(store->engine.db, options_of(job));

@@ -51,7 +51,7 @@ typedef struct embedded_scan {
     kw_effort effort; /* of the current fetch */
     uint64_t started_ns;
     bool at_end;
-    bool timed_out;         /* the current fetch ended with its deadline */
+    bool gave_up;           /* the current fetch ended with its deadline */
     size_t unchecked_bytes; /* read since the last check of the time */
 
     uint32_t max_rows; /* the current fetch */
@@ -212,12 +212,12 @@ should_stop(embedded_scan *scan)
         !is_slow(scan))
         return false;
     scan->unchecked_bytes = 0;
-    scan->timed_out = kw_deadline_passed(scan->deadline);
+    scan->gave_up = kw_deadline_passed(scan->deadline);
     if (scan->rows->bytes >= YIELD_BYTES && should_yield(scan))
         return true;
     bool filters = kw_row_filter_is_active(&scan->row_filter) || scan->spec.patterns.count;
-    return scan->timed_out || (filters && (scan->rows->scanned >= FILTERED_ROWS_MAX ||
-                                           kw_clock_mono_ns() - scan->started_ns >= FILTERED_TIME_MAX_NS));
+    return scan->gave_up || (filters && (scan->rows->scanned >= FILTERED_ROWS_MAX ||
+                                         kw_clock_mono_ns() - scan->started_ns >= FILTERED_TIME_MAX_NS));
 }
 
 /* False if no cell of the row is visible, or if the row is too large. */
@@ -302,11 +302,12 @@ read_next_row(embedded_scan *scan)
 
 /* --- fetch ---------------------------------------------------------------------------------------- */
 
-/* The deadline passed, or the fetch was cancelled, inside a row. The next fetch reads it from its start. */
+/* Inside a row, the deadline passed, the fetch was cancelled, or memory became short. The next fetch reads
+ * the row from its start. */
 static void
 postpone_row(embedded_scan *scan)
 {
-    scan->timed_out = true;
+    scan->gave_up = true;
     scan->resume.size = 0;
     kw_buffer_append(&scan->resume, kw_reader_row(&scan->reader));
     drop_iterator(scan);
@@ -362,8 +363,8 @@ publish_found(embedded_scan *scan)
     rows->count = scan->found->len;
 }
 
-/* Reads the next rows. If the deadline passes meanwhile, the rows found before are the result of the fetch;
- * if there are none, the fetch fails. */
+/* Reads the next rows. If the deadline passes or memory becomes short meanwhile, the rows found before are
+ * the result of the fetch; if there are none, the fetch fails. */
 static bool
 fetch(embedded_scan *scan)
 {
@@ -375,7 +376,8 @@ fetch(embedded_scan *scan)
         return false;
     g_assert(!scan->rows);
     scan->rows = kw_rows_new_for(scan->spec.account);
-    scan->timed_out = false;
+    scan->effort.arena = scan->rows->arena;
+    scan->gave_up = false;
     scan->started_ns = kw_clock_mono_ns();
     kw_version_filter_set_output(&scan->reader.version_filter, scan->rows);
     if (!scan->at_end) {
@@ -391,8 +393,8 @@ fetch(embedded_scan *scan)
             save_position(scan);
     }
     scan->rows->end = scan->at_end;
-    if (scan->timed_out && !scan->at_end && scan->rows->count == 0)
-        return kw_error_set(&scan->error, KW_TIMEOUT, "the deadline passed while a range was read");
+    if (scan->gave_up && !scan->at_end && scan->rows->count == 0)
+        return kw_effort_fail(&scan->effort, "a range was read", &scan->error);
     return true;
 }
 

@@ -92,6 +92,32 @@ test_charged_memory(void)
     kw_budget_configure(0);
 }
 
+/* Work whose arena grew while memory was short ends with BUSY. An arena above the share of a call alone does
+ * not end it. */
+static void
+test_arena_short_of_memory(void)
+{
+    enum { MIB = 1 << 20 };
+    kw_account *account = kw_account_new();
+    kw_arena *arena = kw_arena_new_for(account, KW_MEMORY_ROWS);
+    kw_budget_configure(64 * MIB);
+    kw_effort effort = {.deadline = KW_DEADLINE_NONE, .arena = arena};
+    kw_arena_alloc(arena, 20 * MIB);
+    g_assert_true(kw_effort_spend(&effort, KW_EFFORT_LOOK));
+    kw_budget_charge(KW_MEMORY_ROWS, 30 * MIB);
+    kw_arena_alloc(arena, 10 * MIB);
+    g_assert_false(kw_effort_spend(&effort, KW_EFFORT_LOOK));
+    expect(&effort, KW_BUSY, "the gateway is short of memory");
+    kw_budget_charge(KW_MEMORY_ROWS, -30 * MIB);
+    kw_arena_reset(arena);
+    kw_effort large = {.deadline = KW_DEADLINE_NONE, .arena = arena};
+    kw_arena_alloc(arena, 40 * MIB);
+    g_assert_true(kw_effort_spend(&large, KW_EFFORT_LOOK));
+    kw_arena_free(arena);
+    kw_account_unref(account);
+    kw_budget_configure(0);
+}
+
 static bool
 is_set(void *user)
 {
@@ -118,6 +144,7 @@ main(int argc, char **argv)
     g_test_add_func("/effort/deadline", test_deadline);
     g_test_add_func("/effort/memory", test_memory);
     g_test_add_func("/effort/charged", test_charged_memory);
+    g_test_add_func("/effort/arena_short_of_memory", test_arena_short_of_memory);
     g_test_add_func("/effort/cancelled", test_cancelled);
     return g_test_run();
 }

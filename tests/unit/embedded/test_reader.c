@@ -279,6 +279,50 @@ test_table_dropped_during_scan(void)
     embedded_fixture_clear(&fixture);
 }
 
+/* Memory becomes short while rows are read: gets fail, and a scan returns what it has. */
+static void
+test_memory_becomes_short(void)
+{
+    enum { ROWS = 40, ROW_BYTES = 1 << 20, FREE = 10 * ROW_BYTES, OTHERS = 200 * ROW_BYTES };
+    embedded_fixture fixture;
+    setup(&fixture);
+    g_autofree char *value = g_strnfill(ROW_BYTES, 'v');
+    kw_get gets[ROWS];
+    const kw_get *list[ROWS];
+    char keys[ROWS][3];
+    kw_account *account = kw_account_new();
+    for (int i = 0; i < ROWS; i++) {
+        g_snprintf(keys[i], sizeof keys[i], "%02d", i);
+        embedded_fixture_put(&fixture, "t", keys[i], "d", "q", value, 1);
+        gets[i] =
+            (kw_get){.table = B("t"), .row = B(keys[i]), .account = account, .deadline = KW_DEADLINE_NONE};
+        list[i] = &gets[i];
+    }
+    kw_budget_charge(KW_MEMORY_CALLS, OTHERS);
+    kw_budget_configure(10 * (kw_budget_used() + FREE) / 9);
+    kw_error error = KW_ERROR_NONE;
+    g_assert_null(kw_sync_get_many(&fixture.sync, list, ROWS, &error));
+    kw_expect_error(&error, KW_BUSY, "the gateway is short of memory");
+    kw_range_scan *scan = kw_store_handle_open_range_scan(
+        fixture.sync.handle, &(kw_range_scan_spec){.table = B("t"), .account = account});
+    size_t seen = 0;
+    for (bool end = false; !end;) {
+        kw_rows *rows = kw_sync_fetch(&fixture.sync, scan, 100, 100 << 20, true, NULL);
+        g_assert_cmpuint(kw_arena_held(rows->arena), <=, FREE + 2 * ROW_BYTES);
+        g_assert_cmpuint(rows->count, >, 0);
+        seen += rows->count;
+        end = rows->end;
+        kw_rows_free(rows);
+    }
+    g_assert_cmpuint(seen, ==, ROWS);
+    kw_range_scan_close(scan);
+    embedded_fixture_clear(&fixture);
+    g_assert_cmpint(kw_account_bytes(account), ==, 0);
+    kw_account_unref(account);
+    kw_budget_charge(KW_MEMORY_CALLS, -OTHERS);
+    kw_budget_configure(0);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -290,6 +334,7 @@ main(int argc, char **argv)
     g_test_add_func("/reader/many_deleted_rows", test_many_deleted_rows);
     g_test_add_func("/reader/filter", test_filter);
     g_test_add_func("/reader/invalid_filter", test_invalid_filter);
+    g_test_add_func("/reader/memory_becomes_short", test_memory_becomes_short);
     g_test_add_func("/reader/table_dropped_during_scan", test_table_dropped_during_scan);
     return g_test_run();
 }
