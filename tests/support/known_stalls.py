@@ -18,9 +18,18 @@ KNOWN = (
     ("admin_calls|" + LARGEST, "no call", 60, "the memory of a large call is freed in one piece"),
 )
 
+# The processor time of a virtual machine includes pauses of the machine itself: a loop that only reads clocks was seen to
+# use 8 ms at once. So one unknown stall of a log is not judged, except in the tests that look for stalls. A piece of work
+# that is too long comes again.
+PAUSES = 1
+
+
+def test_name():
+    return os.path.basename(sys.argv[0]).removesuffix(".py")
+
 
 def is_known(call, cpu_ms, slower):
-    test = os.path.basename(sys.argv[0]).removesuffix(".py")
+    test = test_name()
     return any(re.fullmatch(tests, test) and re.fullmatch(pattern, call) and cpu_ms <= most_ms * slower
                for tests, pattern, most_ms, _ in KNOWN)
 
@@ -40,4 +49,5 @@ def stalls(log):
 def check(log, is_sanitized):
     slower = 10 if is_sanitized else 1
     unknown = [f"{call}: {cpu_ms} ms" for call, cpu_ms in stalls(log) if not is_known(call, cpu_ms, slower)]
-    assert not unknown, f"pieces of work used an event loop for too long: {'; '.join(unknown)}\nkeywayd's log:\n{log}"
+    pauses = 0 if re.fullmatch(LARGEST, test_name()) else PAUSES
+    assert len(unknown) <= pauses, f"pieces of work used an event loop for too long: {'; '.join(unknown)}\nkeywayd's log:\n{log}"

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Tests known_stalls.py on logs of both formats."""
 import unittest
+from unittest import mock
 
 import known_stalls
 
@@ -21,15 +22,21 @@ class KnownStalls(unittest.TestCase):
         return str(failed.exception)
 
     def test_unknown(self):
-        self.assertIn('put of table "t": 21 ms', self.rejected(OTHER + LINE.format(21, 'put of table \\"t\\"') + OTHER))
-        self.assertIn("tables: 21 ms", self.rejected(JSON))
+        put = LINE.format(21, 'put of table \\"t\\"')
+        self.assertIn('put of table "t": 21 ms; put of table "t": 21 ms', self.rejected(OTHER + put + OTHER + put))
+        self.assertIn("tables: 21 ms", self.rejected(JSON + put))
 
     def test_known(self):
         line = 'get of table \\"t\\"'
-        known_stalls.check(OTHER + LINE.format(30, line), False)
-        known_stalls.check(LINE.format(300, line), True)
-        self.assertIn("31 ms", self.rejected(LINE.format(31, line)))
-        self.assertIn("21 ms", self.rejected(LINE.format(21, 'scan of table \\"t\\"')))
+        known_stalls.check(OTHER + 3 * LINE.format(30, line), False)
+        known_stalls.check(3 * LINE.format(300, line), True)
+        self.assertIn("31 ms", self.rejected(2 * LINE.format(31, line)))
+        self.assertIn("21 ms", self.rejected(2 * LINE.format(21, 'scan of table \\"t\\"')))
+
+    def test_pause(self):
+        known_stalls.check(OTHER + LINE.format(300, "no call") + OTHER, False)
+        with mock.patch.object(known_stalls, "LARGEST", "test_known_stalls"):
+            self.assertIn("no call: 300 ms", self.rejected(LINE.format(300, "no call")))
 
 
 if __name__ == "__main__":
