@@ -59,8 +59,17 @@ static bool
 concerns(const monitor *of, const spec_op *op)
 {
     return (op->view == 0 || op->view == of->view) &&
-           (((op->writes | op->increments | op->reads) & of->fields) ||
+           (((op->writes | op->increments | op->reads | op->matches) & of->fields) ||
             (op->conditional && of->fields >> op->on & 1));
+}
+
+static bool
+has_values(uint16_t state, const spec_op *op)
+{
+    for (unsigned i = 0; i < FIELDS; i++)
+        if (op->matches >> i & 1 && value_in(state, i) != op->values[i])
+            return false;
+    return true;
 }
 
 /* A condition on a field that is not watched may or may not be met. */
@@ -79,6 +88,8 @@ take_effect(const monitor *of, linearization order, const spec_op *op, int numbe
     }
     if (op->conditional)
         result = met;
+    else if (op->matches)
+        result = has_values(state, op);
     else
         result = state & mask_of((op->increments | op->reads) & of->fields);
     order = (order & ~(linearization)0xffff) | state;
@@ -176,7 +187,8 @@ monitor_end(monitor *of, const spec_ops *all, int number, uint16_t result)
     const spec_op *op = &all->ops[number];
     if (!concerns(of, op))
         return true;
-    uint16_t seen = op->conditional ? result : result & mask_of((op->increments | op->reads) & of->fields);
+    uint16_t seen =
+        op->conditional || op->matches ? result : result & mask_of((op->increments | op->reads) & of->fields);
     linearization_set found = extend_until(of, all, number), kept = {.count = 0};
     for (size_t i = 0; i < found.count; i++)
         if (has_happened(found.list[i], number) && result_in(found.list[i], number) == seen)

@@ -28,6 +28,7 @@ typedef struct spec_op {
     uint8_t equals;
     uint8_t increments; /* bits: adds 1 to these fields; the result is their new values */
     uint8_t reads;      /* bits: the result is their values */
+    uint8_t matches;    /* bits: the result is 1 if these fields have the values in values[], else 0 */
     uint8_t view;       /* only monitors of this view see it; 0: all do */
 } spec_op;
 
@@ -53,8 +54,8 @@ void monitor_init(monitor *of, uint8_t fields, uint8_t view);
 /* Starts an operation and returns its number; -1: there are too many. */
 int spec_begin(spec_ops *all, spec_op op);
 
-/* `result`: 4 bits for each field (of reads and increments), or 1 and 0 (of conditions). False: the history
- * is wrong. Call it for every monitor, then spec_end. */
+/* `result`: 4 bits for each field (of reads and increments), or 1 and 0 (of conditions and matches). False:
+ * the history is wrong. Call it for every monitor, then spec_end. */
 bool monitor_end(monitor *of, const spec_ops *all, int number, uint16_t result);
 bool monitor_failed(monitor *of, const spec_ops *all, int number);
 void spec_end(spec_ops *all, int number);

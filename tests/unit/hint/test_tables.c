@@ -1,0 +1,200 @@
+/* What a write of a record means for its hint paths, the steps of each write, and when a hint can be cleaned.
+ */
+#include "hint/clean.h"
+#include "hint/program.h"
+#include "hint/tuple.h"
+
+#include <glib.h>
+#include <string.h>
+
+#define STATUS 1u
+#define CREATED 2u
+#define BUYER 4u
+#define AMOUNT 8u
+
+/* --- tuples ----------------------------------------------------------------------------------------- */
+
+static void
+test_parts(void)
+{
+    g_assert_cmpint(kw_hint_part_of(STATUS | CREATED, STATUS | CREATED | AMOUNT), ==, KW_HINT_FULL);
+    g_assert_cmpint(kw_hint_part_of(STATUS | CREATED, STATUS | AMOUNT), ==, KW_HINT_PARTIAL);
+    g_assert_cmpint(kw_hint_part_of(STATUS | CREATED, AMOUNT), ==, KW_HINT_OUTSIDE);
+}
+
+/* Paths that share a field are touched together. */
+static void
+test_puts(void)
+{
+    const kw_hint_fields tuples[] = {STATUS | CREATED, CREATED | BUYER, AMOUNT};
+    kw_hint_put status = kw_hint_put_of(tuples, 3, STATUS), amount = kw_hint_put_of(tuples, 3, AMOUNT);
+    kw_hint_put all = kw_hint_put_of(tuples, 3, STATUS | CREATED | BUYER),
+                none = kw_hint_put_of(tuples, 3, 16);
+    kw_hint_put both = kw_hint_put_of(tuples, 3, STATUS | CREATED);
+    g_assert_true(status.part == KW_HINT_PARTIAL && status.touched == (STATUS | CREATED | BUYER));
+    g_assert_true(both.part == KW_HINT_PARTIAL && both.touched == (STATUS | CREATED | BUYER));
+    g_assert_true(amount.part == KW_HINT_FULL && amount.touched == AMOUNT);
+    g_assert_true(all.part == KW_HINT_FULL && all.touched == (STATUS | CREATED | BUYER));
+    g_assert_true(none.part == KW_HINT_OUTSIDE && none.touched == 0);
+    kw_hint_put mixed = kw_hint_put_of(tuples, 3, AMOUNT | STATUS);
+    g_assert_true(mixed.part == KW_HINT_PARTIAL && mixed.touched == (STATUS | CREATED | BUYER | AMOUNT));
+    g_assert_cmpint(kw_hint_put_of(NULL, 0, STATUS).part, ==, KW_HINT_OUTSIDE);
+}
+
+static kw_hint_mutation
+mutation(unsigned field, kw_hint_fields seen, kw_write_order order)
+{
+    kw_hint_put put = {.part = KW_HINT_PARTIAL, .touched = STATUS | CREATED};
+    return kw_hint_mutation_of(put, field, STATUS | AMOUNT, seen, order);
+}
+
+static void
+test_mutations(void)
+{
+    g_assert_cmpint(mutation(0, 0, KW_WRITE_ORDER_STORE), ==, KW_HINT_WRITE_GIVEN);
+    g_assert_cmpint(mutation(1, CREATED, KW_WRITE_ORDER_STORE), ==, KW_HINT_WRITE_SEEN);
+    g_assert_cmpint(mutation(1, 0, KW_WRITE_ORDER_STORE), ==, KW_HINT_LEAVE);
+    g_assert_cmpint(mutation(1, 0, KW_WRITE_ORDER_STAMP), ==, KW_HINT_WRITE_GONE);
+    g_assert_cmpint(mutation(2, BUYER, KW_WRITE_ORDER_STAMP), ==, KW_HINT_LEAVE);
+    g_assert_cmpint(mutation(3, 0, KW_WRITE_ORDER_STAMP), ==, KW_HINT_WRITE_GIVEN);
+    kw_hint_put full = {.part = KW_HINT_FULL, .touched = STATUS};
+    g_assert_cmpint(kw_hint_mutation_of(full, 1, STATUS, 0, KW_WRITE_ORDER_STAMP), ==, KW_HINT_LEAVE);
+    g_assert_cmpint(kw_hint_gone_until(1000), ==, 999);
+}
+
+static void
+test_needed(void)
+{
+    const kw_hint_fields tuple = STATUS | CREATED;
+    g_assert_true(kw_hint_is_needed(tuple, 0, tuple, 0, false));
+    g_assert_true(kw_hint_is_needed(tuple, tuple, STATUS, STATUS, false));
+    g_assert_true(kw_hint_is_needed(tuple, CREATED, STATUS, STATUS, false));
+    g_assert_false(kw_hint_is_needed(tuple, tuple, STATUS, 0, false));
+    g_assert_true(kw_hint_is_needed(tuple, tuple, STATUS, 0, true));
+    g_assert_false(kw_hint_is_needed(tuple, 0, STATUS, STATUS, true));
+    g_assert_false(kw_hint_is_needed(tuple, tuple, AMOUNT, AMOUNT, false));
+}
+
+/* --- programs --------------------------------------------------------------------------------------- */
+
+static int
+place_of(const kw_hint_program *program, kw_hint_step step)
+{
+    for (int i = 0; i < KW_HINT_STEPS_MAX && program->steps[i]; i++)
+        if (program->steps[i] == step)
+            return i;
+    return -1;
+}
+
+/* Hints come before every step that writes the row, the stamp right before it, and it is the last one. */
+static void
+check_program(kw_write_order order, kw_hint_operation operation)
+{
+    const kw_hint_program program = kw_hint_program_of(order, operation, true);
+    int count = 0, compare = place_of(&program, KW_HINT_STEP_COMPARE);
+    while (program.steps[count])
+        count++;
+    g_assert_cmpint(count, >, 0);
+    g_assert_cmpint(count, <, KW_HINT_STEPS_MAX);
+    kw_hint_next doubtful = kw_hint_next_after(program.steps[count - 1], KW_HINT_REPLY_DOUBTFUL);
+    g_assert_cmpint(doubtful, ==, KW_HINT_NEXT_UNKNOWN);
+    for (int i = 0; i + 1 < count; i++) {
+        g_assert_cmpint(kw_hint_next_after(program.steps[i], KW_HINT_REPLY_DOUBTFUL), ==,
+                        KW_HINT_NEXT_FAILED);
+        g_assert_cmpint(kw_hint_next_after(program.steps[i], KW_HINT_REPLY_FAILED), ==, KW_HINT_NEXT_FAILED);
+    }
+    if (order == KW_WRITE_ORDER_STAMP)
+        g_assert_cmpint(place_of(&program, KW_HINT_STEP_STAMP), ==, count - 2);
+    g_assert_true(compare < 0 || (compare == count - 1 && program.steps[0] == KW_HINT_STEP_READ));
+    g_assert_true(program.leaves_writer);
+    g_assert_true(compare < 0 || program.needs_atomics);
+    g_assert_true(!program.leaves_generation || program.needs_atomics);
+}
+
+static void
+test_programs(void)
+{
+    for (kw_hint_operation operation = 0; operation < KW_HINT_OPERATIONS; operation++) {
+        check_program(KW_WRITE_ORDER_STORE, operation);
+        check_program(KW_WRITE_ORDER_STAMP, operation);
+        g_assert_false(kw_hint_program_of(KW_WRITE_ORDER_STORE, operation, false).leaves_writer);
+    }
+    for (kw_write_order order = KW_WRITE_ORDER_STORE; order <= KW_WRITE_ORDER_STAMP; order++) {
+        kw_hint_program partial = kw_hint_program_of(order, KW_HINT_PUT_IF_PARTIAL, true);
+        kw_hint_program increment = kw_hint_program_of(order, KW_HINT_INCREMENT, true);
+        g_assert_true(memcmp(&partial, &increment, sizeof partial) == 0);
+    }
+}
+
+static void
+test_replies(void)
+{
+    g_assert_cmpint(kw_hint_next_after(KW_HINT_STEP_HINTS, KW_HINT_REPLY_OK), ==, KW_HINT_NEXT_STEP);
+    g_assert_cmpint(kw_hint_next_after(KW_HINT_STEP_MARK, KW_HINT_REPLY_OK), ==, KW_HINT_NEXT_READ);
+    g_assert_cmpint(kw_hint_next_after(KW_HINT_STEP_MARK, KW_HINT_REPLY_NOT_MET), ==, KW_HINT_NEXT_READ);
+    g_assert_cmpint(kw_hint_next_after(KW_HINT_STEP_COMPARE, KW_HINT_REPLY_NOT_MET), ==, KW_HINT_NEXT_READ);
+    g_assert_cmpint(kw_hint_next_after(KW_HINT_STEP_NATIVE, KW_HINT_REPLY_NOT_MET), ==, KW_HINT_NEXT_NOT_MET);
+    g_assert_cmpint(kw_hint_next_after(KW_HINT_STEP_PUT, KW_HINT_REPLY_FAILED), ==, KW_HINT_NEXT_FAILED);
+}
+
+/* --- the cleaner ------------------------------------------------------------------------------------ */
+
+static const kw_hint_limits limits = {
+    .window_ms = 30, .late_ms = 40, .clock_difference_ms = 30, .keep_ms = 600};
+
+static void
+test_age(void)
+{
+    kw_hint_limits unknown = limits;
+    unknown.late_ms = KW_HINT_NO_TIME;
+    g_assert_cmpint(kw_hint_grace_ms(&limits), ==, 100);
+    g_assert_cmpint(kw_hint_grace_ms(&unknown), ==, KW_HINT_NO_TIME);
+    g_assert_true(kw_hint_is_old(1000, 1101, &limits));
+    g_assert_false(kw_hint_is_old(1000, 1100, &limits));
+    g_assert_false(kw_hint_is_old(1000, KW_HINT_NO_TIME, &limits));
+    g_assert_false(kw_hint_is_old(1000, 5000, &unknown));
+}
+
+static void
+test_cleaning(void)
+{
+    kw_hint_facts facts = {.hint_ms = 1000, .earliest_ms = 2000, .newest_ms = 1399};
+    g_assert_true(kw_hint_can_be_cleaned(&facts, &limits));
+    facts.newest_ms = 1400;
+    g_assert_false(kw_hint_can_be_cleaned(&facts, &limits));
+    facts.newest_ms = INT64_MAX;
+    g_assert_false(kw_hint_can_be_cleaned(&facts, &limits));
+    facts.newest_ms = KW_HINT_NO_TIME;
+    g_assert_true(kw_hint_can_be_cleaned(&facts, &limits));
+    facts.has_tuple = true;
+    g_assert_false(kw_hint_can_be_cleaned(&facts, &limits));
+    facts.has_tuple = false;
+    facts.earliest_ms = KW_HINT_NO_TIME;
+    g_assert_false(kw_hint_can_be_cleaned(&facts, &limits));
+}
+
+static void
+test_expiry(void)
+{
+    const int64_t ttls_s[] = {60, 3600, 0};
+    g_assert_cmpint(kw_hint_ttl_s(ttls_s, 2, false), ==, 3600 + 86400);
+    g_assert_cmpint(kw_hint_ttl_s(ttls_s, 3, false), ==, 0);
+    g_assert_cmpint(kw_hint_ttl_s(ttls_s, 2, true), ==, 0);
+    g_assert_cmpint(kw_hint_ttl_s(ttls_s, 0, false), ==, 0);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/hint/tables/parts", test_parts);
+    g_test_add_func("/hint/tables/puts", test_puts);
+    g_test_add_func("/hint/tables/mutations", test_mutations);
+    g_test_add_func("/hint/tables/needed", test_needed);
+    g_test_add_func("/hint/tables/programs", test_programs);
+    g_test_add_func("/hint/tables/replies", test_replies);
+    g_test_add_func("/hint/tables/age", test_age);
+    g_test_add_func("/hint/tables/cleaning", test_cleaning);
+    g_test_add_func("/hint/tables/expiry", test_expiry);
+    return g_test_run();
+}

@@ -1,0 +1,77 @@
+/* A model of writes to a record with hint paths, and of the cleaner (server/hint). The record has three
+ * fields, each with the values 1 and 2 or absent; hint paths have some of them as tuple. There are two
+ * callers at most, one cleaner, and calls that were given up and can arrive late.
+ *
+ * In every state, the model checks invariant H: if the row has a complete tuple, the hint of this tuple is
+ * visible. It also checks that the record is linearizable, and that a read of a tuple is.
+ */
+#pragma once
+
+#include "explore.h"
+#include "monitor.h"
+
+#include "hint/clean.h"
+#include "hint/program.h"
+#include "hint/tuple.h"
+
+#define PATHS_MAX 2
+#define A 1u
+#define B 2u
+#define C 4u
+#define AB (A | B)
+#define ABC (A | B | C)
+/* In write_model.puts: puts of just these fields. */
+#define GIVES(fields) (1u << (fields))
+
+typedef struct write_model {
+    kw_write_order order;
+    kw_hint_fields tuples[PATHS_MAX];
+    size_t paths;
+    uint8_t first[FIELDS]; /* the record at the beginning, with its hints; 0: absent */
+    bool first_unmarked;   /* it was written before writes left kw:w */
+    /* operations of the callers */
+    unsigned puts;     /* bits: GIVES */
+    unsigned put_ifs;  /* the same, if field a has the value that the caller believes */
+    unsigned removals; /* the same: of fields; of ABC: of the record */
+    bool gets, finds;  /* gets of the record; reads of a tuple of the first path */
+    int calls;         /* in total */
+    int callers;       /* at the same time */
+    int unknown;       /* calls that are given up */
+    int cleans;
+    int ticks;     /* of the store's clock */
+    int spread;    /* of stamps above the clock */
+    int moves;     /* of the hint's region to a server whose clock is `slow` ticks slow, or back */
+    int row_moves; /* of the row's region */
+    int slow;
+    int ttl, hint_ttl;     /* 0: none */
+    bool each_field;       /* only each field is linearizable, not the record; not with finds */
+    bool hints_only;       /* only invariant H is checked: a region that moves to a slow clock hides writes */
+    kw_hint_limits limits; /* of the cleaner, in ticks; the window and `late` also bound the calls */
+    kw_hint_program programs[KW_HINT_OPERATIONS]; /* the server's; tests remove safeguards from this copy */
+    int window, late;                             /* what calls do, whatever the cleaner believes */
+
+    /* safeguards to remove */
+    bool not_awaited;     /* the row is sent together with its hints */
+    bool given_alone;     /* a compare writes the given fields only */
+    bool plain_fields;    /* a put in place of a compare writes all touched fields */
+    bool no_gone;         /* a partial put in order: stamp leaves absent fields as they are */
+    bool gone_up_to;      /* ... or removes them up to its stamp, not below it */
+    bool gone_short;      /* ... or up to two below it */
+    bool no_closure;      /* a partial put touches only paths that have a given field */
+    bool no_writer;       /* full puts leave no kw:w */
+    bool writer_stays;    /* removals in order: store do not remove kw:w */
+    bool field_unmarked;  /* removals of fields leave no kw:w */
+    bool same_id;         /* a compare writes the id that its first kw:w has left */
+    bool no_generation;   /* removals compare nothing */
+    bool same_no_hint;    /* a tuple that is written again gets no new hint even if hints expire */
+    bool no_window;       /* the row is sent at any time after its hints */
+    bool no_age;          /* hints of any age are cleaned */
+    bool age_after_read;  /* the age is judged after the row was read */
+    bool row_before_hint; /* the cleaner reads the row before the hint */
+    bool delete_unstamped;
+    bool cleaner_no_wait; /* the cleaner does not wait for the clock */
+} write_model;
+
+/* The server's programs, limits that fit the calls, and nothing else set. */
+write_model write_model_new(kw_write_order order, kw_hint_fields tuple);
+explored write_model_explore(const write_model *model, uint64_t states_max);
