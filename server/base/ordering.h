@@ -13,13 +13,47 @@ typedef enum kw_write_order {
     KW_WRITE_ORDER_RAISED
 } kw_write_order;
 
+/* How increments and conditional writes run. */
+typedef enum kw_atomics {
+    KW_ATOMICS_OFF,    /* they are refused */
+    KW_ATOMICS_NATIVE, /* one operation of the store, which writes the rows of all placements that put
+                          operations write (path/atomic.h) */
+    /* Get, then checkAndMutate on kw:w (store/order/cas.h), in the placement that get operations read; then
+     * the same cells to the other placement, if puts write it. Puts and removals that write one placement
+     * after the other write the placement that is read last. */
+    KW_ATOMICS_CAS,
+    KW_ATOMICS_HELD /* they wait (service/atomic_hold.h). All writes leave control cells as if they ran */
+} kw_atomics;
+
+/* How the rows of a table are written and read at present. While a change of the table is under way, its
+ * place on the ladder defines the regime (change/ladder.h). */
+typedef struct kw_regime {
+    kw_write_order order;
+    kw_atomics atomics;
+    /* Not only removals, but also puts are acknowledged only when the next millisecond has begun, so that no
+     * later write gets the same timestamp. Then a pass or the write-back of a get cannot hide a later write
+     * with equal timestamp. */
+    bool waits_for_next_ms;
+    bool keeps_gone; /* the gone cells of removals do not expire */
+} kw_regime;
+
+/* How atomic operations run where they are allowed and do not wait. */
+static inline kw_atomics
+kw_atomics_of_order(kw_write_order order)
+{
+    return order == KW_WRITE_ORDER_STORE ? KW_ATOMICS_NATIVE : KW_ATOMICS_CAS;
+}
+
+static inline bool
+kw_regime_equal(kw_regime a, kw_regime b)
+{
+    return a.order == b.order && a.atomics == b.atomics && a.waits_for_next_ms == b.waits_for_next_ms &&
+           a.keeps_gone == b.keeps_gone;
+}
+
 /* Of one table; operations on its rows point to it. It lives as long as the policy. */
 typedef struct kw_ordering {
-    kw_write_order order;
-    bool atomics;    /* increments and conditional writes are allowed, and write a control cell */
+    kw_regime regime;
     bool counters;   /* some fields are counters */
     kw_bytes family; /* of control cells */
-    /* The rest is for STAMP, while a key rule changes (change/ladder.h). */
-    bool waits_for_next_ms; /* a put, too, is acknowledged only when the next millisecond has begun */
-    bool keeps_gone;        /* the gone cells of removals do not expire */
 } kw_ordering;

@@ -88,13 +88,11 @@ is_compiled_for(const kw_path *path, const kw_change_record *record)
     kw_change_rules rules = kw_change_rules_of(record);
     bool adds = record->adds;
     if (record->atomics)
-        return table->changing_atomics && path->placements_count == 1;
+        return table->change == KW_TABLE_TURNS_ATOMICS && path->placements_count == 1;
     const kw_placement *old = adds ? table->paths->placements : &path->placements[1];
     return path->placements_count == (adds ? 1 : 2) &&
            same_role(&path->placements[0].role, &rules.new_role) && same_role(&old->role, &rules.old_role) &&
-           table->ordering.order == rules.order &&
-           table->ordering.waits_for_next_ms == rules.waits_for_next_ms &&
-           table->atomics_held == kw_change_holds_atomics(record);
+           table->regime_of_change && kw_regime_equal(*table->regime_of_change, kw_change_regime_of(record));
 }
 
 /* Finds the path by its placement, because a path that is being dropped is not among the paths of the table.

@@ -99,7 +99,7 @@ kw_facts_of_table(const kw_table *table, kw_arena *arena)
     facts->order = stamp ? "stamp" : "store";
     facts->order_given = table->model->order != NULL;
     facts->atomics_given = table->model->atomics;
-    facts->changing_atomics = table->changing_atomics;
+    facts->changing_atomics = table->change == KW_TABLE_TURNS_ATOMICS;
     facts->atomics = stamp ? facts->atomics_given == 1 : facts->atomics_given != 0;
     facts->fields_count = table->fields_count;
     facts->fields = KW_ARENA_ARRAY(arena, kw_field_facts, table->fields_count);

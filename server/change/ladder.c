@@ -9,7 +9,7 @@ typedef struct rung {
     const char *names[2]; /* on side old and new */
     kw_role read;         /* what calls do in the placement that queries read on this side */
     kw_role other;
-    kw_change_atomics atomics;
+    kw_atomics atomics;
     kw_write_order order;
     bool spaced; /* waits_for_next_ms */
     unsigned needs_up;
@@ -119,8 +119,7 @@ with_one_writer(kw_change_rules rules)
 {
     return (kw_change_rules){.old_role = at_once(rules.old_role),
                              .new_role = at_once(rules.new_role),
-                             .atomics = NATIVE,
-                             .order = STORE,
+                             .regime = {.order = STORE, .atomics = NATIVE},
                              .both_complete = rules.both_complete};
 }
 
@@ -132,10 +131,8 @@ kw_change_rules_at(kw_change_ladder ladder, kw_change_place place)
     kw_change_rules rules = {
         .old_role = is_new(place) ? at->other : at->read,
         .new_role = is_new(place) ? at->read : at->other,
-        .atomics = at->atomics,
-        .order = at->order,
+        .regime = {.order = at->order, .atomics = at->atomics, .waits_for_next_ms = at->spaced},
         .both_complete = place >= KW_OLD(GET_BOTH) && place <= KW_NEW(BOTH),
-        .waits_for_next_ms = at->spaced,
     };
     return has_one_writer(ladder) ? with_one_writer(rules) : rules;
 }

@@ -70,17 +70,6 @@ typedef enum kw_change_ladder {
     KW_LADDERS
 } kw_change_ladder;
 
-/* How increments and conditional puts run. */
-typedef enum kw_change_atomics {
-    KW_ATOMICS_NATIVE, /* one operation of the store, which writes the rows of all placements that put
-                          operations write (path/atomic.h) */
-    KW_ATOMICS_HELD,   /* they wait */
-    /* Get, then checkAndMutate on kw:w (store/order/cas.h), in the placement that get operations read; then
-     * the same cells to the other placement, if puts write it. Puts and removals that write one placement
-     * after the other write the placement that is read last. */
-    KW_ATOMICS_CAS
-} kw_change_atomics;
-
 /* What must be true before the next place is set, in addition to every gateway having reported the present
  * one. The work (a copy, a pass, a sweep) runs at the present place, after the grace. Bits. */
 enum {
@@ -104,18 +93,13 @@ typedef struct kw_change_move {
 typedef struct kw_change_rules {
     kw_role old_role;
     kw_role new_role;
-    kw_change_atomics atomics;
-    /* RAISED: the gateway chooses the timestamp, above the newest one in the row. A put is sent when every
-     * server's clock has passed its stamp: when the store's time is certainly max_clock_skew later. Removals
-     * run as with `order: store`, but wait until every server's clock has passed the timestamps that they
-     * delete. Gets wait as in tables with order: stamp. STAMP: writes leave control cells: kw:w, and removals
-     * gone cells. */
-    kw_write_order order;
+    /* Except keeps_gone (kw_change_regime_of). RAISED: the gateway chooses the timestamp, above the newest
+     * one in the row. A put is sent when every server's clock has passed its stamp: when the store's time is
+     * certainly max_clock_skew later. Removals run as with `order: store`, but wait until every server's
+     * clock has passed the timestamps that they delete. Gets wait as in tables with order: stamp. STAMP:
+     * writes leave control cells: kw:w, and removals gone cells. */
+    kw_regime regime;
     bool both_complete; /* both placements have every acknowledged write, and cursors of both are accepted */
-    /* Not only removals, but also puts are acknowledged only when the next millisecond has begun, so that no
-     * later write gets the same timestamp. Then a pass or the write-back of a get cannot hide a later write
-     * with equal timestamp. */
-    bool waits_for_next_ms;
 } kw_change_rules;
 
 /* The place must be one of the ladder. */

@@ -238,7 +238,7 @@ kw_change_waits_for_command(const kw_change_record *record)
 bool
 kw_change_atomics_are_held(const kw_change_record *record)
 {
-    return kw_change_rules_of(record).atomics == KW_ATOMICS_HELD;
+    return kw_change_rules_of(record).regime.atomics == KW_ATOMICS_HELD;
 }
 
 /* --- rounds ------------------------------------------------------------------------------------------- */
@@ -416,13 +416,13 @@ kw_change_set_place(kw_change_record *record, kw_change_place place, int64_t now
 bool
 kw_change_pass_is_limited(const kw_change_record *record)
 {
-    return !kw_change_rules_of(record).waits_for_next_ms;
+    return !kw_change_rules_of(record).regime.waits_for_next_ms;
 }
 
 bool
 kw_change_needs_set_at(kw_change_ladder ladder, kw_change_place place)
 {
-    return kw_change_rules_at(ladder, place).order == KW_WRITE_ORDER_STAMP;
+    return kw_change_rules_at(ladder, place).regime.order == KW_WRITE_ORDER_STAMP;
 }
 
 /* All cells with timestamps lower than `set_at_ms` have been visited. */

@@ -122,11 +122,26 @@ kw_change_next_move(const kw_change_record *record, kw_change_direction directio
     return kw_change_move_from(kw_change_ladder_of(record), record->place, direction);
 }
 
-bool
-kw_change_holds_atomics(const kw_change_record *record)
+/* True if the gone cells of removals must not expire. They expire at places where the change can end with
+ * order: stamp (on `alone` and `filled`), because no later sweep would remove the gone cells that
+ * removals leave during the last sweep. They also expire during a drop, and while atomic operations become
+ * allowed or forbidden: then no rows are copied. */
+static bool
+keeps_gone(const kw_change_record *record, kw_write_order order)
 {
-    bool all_paths = record->adds || g_str_equal(record->path, "primary");
-    return all_paths && kw_change_rules_of(record).atomics == KW_ATOMICS_HELD;
+    bool filled = record->place == KW_OLD(FILLED) || record->drops || record->atomics;
+    bool end = record->place == KW_OLD(ALONE) || record->place == KW_NEW(ALONE);
+    return order == KW_WRITE_ORDER_STAMP && !filled && (record->store_order || !end);
+}
+
+kw_regime
+kw_change_regime_of(const kw_change_record *record)
+{
+    kw_regime regime = kw_change_rules_of(record).regime;
+    if (!record->adds && !g_str_equal(record->path, "primary"))
+        regime.atomics = kw_atomics_of_order(regime.order);
+    regime.keeps_gone = keeps_gone(record, regime.order);
+    return regime;
 }
 
 bool

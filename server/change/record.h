@@ -18,11 +18,6 @@
 #define KW_CHANGES_MAX 1000
 #define KW_CHANGES_BYTES_MAX ((size_t)512 * 1024)
 
-typedef struct kw_placed_rule {
-    uint32_t layout;
-    const char *store_table;
-} kw_placed_rule;
-
 typedef enum kw_change_writers {
     KW_CHANGE_ONE_WRITER,     /* the embedded store */
     KW_CHANGE_SEVERAL_WRITERS /* stores that several gateways use */
@@ -117,9 +112,10 @@ typedef struct kw_change_record {
 kw_change_ladder kw_change_ladder_of(const kw_change_record *record);
 kw_change_rules kw_change_rules_of(const kw_change_record *record);
 kw_change_move kw_change_next_move(const kw_change_record *record, kw_change_direction direction);
-/* True if atomic operations wait. While the key rule of a path other than the primary one changes, they never
- * do: they read only the primary path, and write to the changing path as puts do. */
-bool kw_change_holds_atomics(const kw_change_record *record);
+/* The regime of the table, if its policy allows atomic operations. While the key rule of a path other than
+ * the primary one changes, atomic operations never wait: they read only the primary path, and write to the
+ * changing path as puts do. */
+kw_regime kw_change_regime_of(const kw_change_record *record);
 /* True if the goal is that the change ends with the old placement. */
 bool kw_change_is_cancelled(const kw_change_record *record);
 

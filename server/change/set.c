@@ -217,54 +217,33 @@ kw_change_cancel_record(kw_change_record *record)
     record->now = record->old;
 }
 
-/* True if the gone cells of removals must not expire. They expire at places where the change can end with
- * order: stamp (on `alone` and `filled`), because no later sweep would remove the gone cells that
- * removals leave during the last sweep. They also expire during a drop, and while atomic operations become
- * allowed or forbidden: then no rows are copied. */
-static bool
-keeps_gone(const kw_change_record *record)
+static kw_table_change
+change_of(const kw_change_record *record)
 {
-    bool filled = record->place == KW_OLD(FILLED) || record->drops || record->atomics;
-    bool end = record->place == KW_OLD(ALONE) || record->place == KW_NEW(ALONE);
-    bool leaves = kw_change_rules_of(record).order == KW_WRITE_ORDER_STAMP;
-    return leaves && !filled && (record->store_order || !end);
+    if (record->atomics)
+        return KW_TABLE_TURNS_ATOMICS;
+    if (record->adds)
+        return record->drops ? KW_TABLE_DROPS : KW_TABLE_ADDS;
+    return KW_TABLE_MOVES;
 }
 
-/* What the place of the change sets for the whole table. */
-static void
-set_table(const kw_change_record *record, kw_placing *placing)
-{
-    kw_change_rules rules = kw_change_rules_of(record);
-    placing->role = rules.new_role;
-    placing->old_role = rules.old_role;
-    placing->atomics_held = kw_change_holds_atomics(record);
-    placing->sets_order = record->writers == KW_CHANGE_SEVERAL_WRITERS;
-    placing->order = rules.order;
-    placing->waits_for_next_ms = rules.waits_for_next_ms;
-    placing->keeps_gone = keeps_gone(record);
-}
-
+/* The gateways agree on a regime only if there are several of them; ret_regime is used only then. */
 static kw_placing
-placing_of(const kw_change_record *record, kw_model *old_model)
+placing_of(const kw_change_record *record, kw_model *old_model, kw_regime *ret_regime)
 {
-    kw_placing placing = {.table = record->table,
-                          .path = record->path,
-                          .given_layout = record->given.layout,
-                          .given_store_table = record->given.store_table,
-                          .layout = record->now.layout,
-                          .store_table = record->now.store_table};
+    kw_placing placing = {
+        .table = record->table, .path = record->path, .given = record->given, .now = record->now};
     if (!record->under_way)
         return placing;
-    set_table(record, &placing);
-    placing.adds = record->adds && !record->drops;
-    placing.drops = record->adds && record->drops;
-    placing.atomics = record->atomics;
-    placing.old_model = placing.adds || record->atomics ? NULL : old_model;
-    if (record->adds || record->atomics)
-        return placing;
-    placing.old_layout = record->old.layout;
-    placing.old_store_table = record->old.store_table;
-    placing.both_complete = kw_change_rules_of(record).both_complete;
+    kw_change_rules rules = kw_change_rules_of(record);
+    *ret_regime = kw_change_regime_of(record);
+    placing.change = change_of(record);
+    placing.regime = record->writers == KW_CHANGE_SEVERAL_WRITERS ? ret_regime : NULL;
+    placing.old_model = old_model;
+    placing.old = record->old;
+    placing.role = rules.new_role;
+    placing.old_role = rules.old_role;
+    placing.both_complete = rules.both_complete;
     return placing;
 }
 
@@ -274,8 +253,7 @@ placing_of_more(const kw_placing *first, const kw_added_path *path)
 {
     kw_placing placing = *first;
     placing.path = path->path;
-    placing.given_layout = placing.layout = path->rule.layout;
-    placing.given_store_table = placing.store_table = path->rule.store_table;
+    placing.given = placing.now = path->rule;
     return placing;
 }
 
@@ -286,10 +264,11 @@ kw_change_set_compile(const kw_change_set *set, kw_model *model, kw_diagnostics 
     for (size_t i = 0; i < set->count; i++)
         most += kw_change_paths_count(&set->records[i]);
     g_autofree kw_placing *placings = g_new0(kw_placing, most);
+    g_autofree kw_regime *regimes = g_new0(kw_regime, set->count + 1);
     for (size_t i = 0; i < set->count; i++) {
         const kw_change_record *record = &set->records[i];
         const kw_placing *first = &placings[count];
-        placings[count++] = placing_of(record, set->old_models[i]);
+        placings[count++] = placing_of(record, set->old_models[i], &regimes[i]);
         for (size_t path = 0; path < record->more_count; path++)
             placings[count++] = placing_of_more(first, &record->more[path]);
     }

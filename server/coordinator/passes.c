@@ -220,7 +220,7 @@ kw_change_start_pass(kw_coordinator *self, const kw_change_record *known, const 
 void
 kw_change_start_sweep(kw_coordinator *self, const kw_change_record *record, const kw_path *path)
 {
-    bool leaves = kw_change_rules_of(record).order == KW_WRITE_ORDER_STAMP;
+    bool leaves = kw_change_rules_of(record).regime.order == KW_WRITE_ORDER_STAMP;
     const kw_copy_request request = {.mode = KW_COPY_SWEEP,
                                      .from = kw_change_find_swept(path->table, record->part),
                                      .since_ms = record->swept_ms,

@@ -70,7 +70,7 @@ kw_serving_needs_time(const kw_policy *policy)
     bool needs = false;
     for (size_t i = 0; i < kw_policy_table_count(policy); i++) {
         const kw_table *table = kw_policy_table(policy, i);
-        needs = needs || table->ordering.order != KW_WRITE_ORDER_STORE || table->changing_order;
+        needs = needs || table->ordering.regime.order != KW_WRITE_ORDER_STORE || table->regime_of_change;
     }
     return needs;
 }

@@ -33,7 +33,8 @@ kw_atomic_set_held_error(const char *table, const char *verb, kw_error *ret_erro
 static bool
 are_allowed(const kw_call *call, const kw_table *table)
 {
-    return kw_store_is_shared(call->store) ? table->atomics : table->model->atomics != 0;
+    return kw_store_is_shared(call->store) ? table->ordering.regime.atomics != KW_ATOMICS_OFF
+                                           : table->model->atomics != 0;
 }
 
 bool
@@ -44,9 +45,10 @@ kw_atomic_check_order(const kw_call *call, const kw_table *table, const char *ve
                             "table %s: %s needs atomics: true in the table's policy; see "
                             "keyway-ordering(7)",
                             table->name, verb);
-    if (table->atomics_held)
+    bool held = table->ordering.regime.atomics == KW_ATOMICS_HELD;
+    if (held)
         kw_atomic_set_held_error(table->name, verb, ret_error);
-    return !table->atomics_held;
+    return !held;
 }
 
 typedef struct search {

@@ -10,7 +10,7 @@
 bool kw_atomic_check_path(const kw_table *table, const char *verb, kw_error *ret_error);
 
 /* INVALID if the table does not allow atomic operations. UNAVAILABLE with retry_after_ms if atomic operations
- * are held (kw_table.atomics_held): on a shared store, at some places of a change (change/ladder.h). */
+ * are held (KW_ATOMICS_HELD): on a shared store, at some places of a change (change/ladder.h). */
 bool kw_atomic_check_order(const kw_call *call, const kw_table *table, const char *verb, kw_error *ret_error);
 
 /* UNAVAILABLE with retry_after_ms: the table holds atomic operations. */

@@ -94,13 +94,13 @@ describe_held(const kw_path *path, bool store_order, kw_buffer *lines)
 static void
 describe_writes(const kw_path *path, kw_buffer *lines)
 {
-    if (!path->table->changing_order) {
+    if (!path->table->regime_of_change) {
         kw_buffer_append_text(lines,
                               "    Until the change ends, each write is written to both in one commit, "
                               "increments and conditional writes too.\n");
         return;
     }
-    bool store_order = path->table->ordering.order == KW_WRITE_ORDER_STORE;
+    bool store_order = path->table->ordering.regime.order == KW_WRITE_ORDER_STORE;
     kw_buffer_append_text(lines,
                           "    Until `keyway change complete`, each write goes to both store tables. Queries "
                           "read the old rows, and after `keyway change switch` the new ones.\n"
@@ -136,7 +136,7 @@ describe_new_order(const kw_table *table, kw_buffer *lines)
 {
     kw_buffer_append_text(
         lines, "    The table permanently gets order: stamp, so the gateways set the timestamps.\n");
-    if (table->ordering.atomics)
+    if (table->ordering.regime.atomics != KW_ATOMICS_OFF)
         kw_buffer_append_text(lines,
                               "    Increments and conditional writes wait while the order changes; they "
                               "fail (UNAVAILABLE) if their deadline passes first.\n");
@@ -146,8 +146,8 @@ describe_new_order(const kw_table *table, kw_buffer *lines)
 static void
 describe_additions(const kw_table *table, kw_buffer *lines)
 {
-    bool store_order = table->ordering.order == KW_WRITE_ORDER_STORE;
-    if (!table->changing_order) {
+    bool store_order = table->ordering.regime.order == KW_WRITE_ORDER_STORE;
+    if (!table->regime_of_change) {
         kw_buffer_append_text(
             lines, "    From now on each write is written to all paths in one commit. Queries can use "
                    "the path when it has all rows.\n");
@@ -224,7 +224,7 @@ static void
 describe_atomics(const kw_table *old, const kw_table *fresh, int64_t late_ms, kw_buffer *lines)
 {
     bool allows = fresh->model->atomics == 1;
-    if (!fresh->changing_atomics || old->changing_atomics)
+    if (fresh->change != KW_TABLE_TURNS_ATOMICS || old->change == KW_TABLE_TURNS_ATOMICS)
         return;
     kw_buffer_printf(
         lines,

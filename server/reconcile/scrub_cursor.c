@@ -44,7 +44,7 @@ kw_scrub_sides_of(const kw_scrub_request *request, kw_arena *arena)
 static bool
 check_change(const kw_scrub_request *request, kw_error *ret_error)
 {
-    return !request->repair || !request->table->changing ||
+    return !request->repair || !kw_table_changes_rows(request->table) ||
            kw_error_set(
                ret_error, KW_REFUSED,
                "table %s: scrub cannot repair rows while the key rule of a path is being changed, or "

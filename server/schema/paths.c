@@ -155,10 +155,13 @@ place_alone(kw_path *path, kw_placement *placement)
 static void
 note_changing(const compiling *self, const kw_placing *placing)
 {
-    self->table->changing = self->table->changing || !placing->atomics;
-    self->table->atomics_held = self->table->atomics_held || placing->atomics_held;
-    if (placing->sets_order)
-        kw_table_set_changing_order(self->table, placing);
+    kw_table *table = self->table;
+    table->change = placing->change;
+    if (placing->regime && !table->regime_of_change) {
+        kw_regime *regime = KW_ARENA_NEW(self->policy->arena, kw_regime);
+        *regime = *placing->regime;
+        table->regime_of_change = regime;
+    }
 }
 
 /* A path that is being added: at first only writes reach it; on rung filled, scans do, too. */
@@ -167,7 +170,6 @@ place_added(const compiling *self, size_t index, kw_placement *placement)
 {
     const kw_placing *placing = self->applied[index];
     const kw_path *path = &self->paths[index];
-    note_changing(self, placing);
     placement->role = placing->role;
     placement->complete = placing->role.scan;
     return (!kw_layout_choice(path->layout).kind && !kw_layout_choice(self->paths[0].layout).kind) ||
@@ -187,13 +189,13 @@ place_path(const compiling *self, size_t index, kw_placement *placements)
     const kw_placing *placing = self->applied[index];
     path->placements = placements;
     place_alone(path, &placements[0]);
-    if (placing && placing->adds)
-        return place_added(self, index, placements);
-    if (placing && placing->atomics)
-        note_changing(self, placing);
-    if (!placing || !placing->old_model)
+    if (!placing || placing->change == KW_TABLE_UNCHANGED)
         return true;
     note_changing(self, placing);
+    if (placing->change == KW_TABLE_ADDS)
+        return place_added(self, index, placements);
+    if (placing->change != KW_TABLE_MOVES)
+        return true;
     path->placements_count = 2;
     placements[0].role = placing->role;
     placements[0].complete = placing->role.scan || placing->both_complete;
@@ -206,7 +208,7 @@ static void
 place_primary(const compiling *self, kw_placement *placement)
 {
     for (size_t index = 1; index < self->table->paths_count; index++)
-        if (self->applied[index] && self->applied[index]->adds)
+        if (self->applied[index] && self->applied[index]->change == KW_TABLE_ADDS)
             placement->role = self->applied[index]->old_role;
 }
 
@@ -227,7 +229,7 @@ place_all_dropped(const compiling *self, size_t *count)
     bool good = true;
     for (size_t index = 0; index < self->placings->count; index++) {
         const kw_placing *placing = &self->placings->items[index];
-        if (!placing->drops || strcmp(placing->table, self->table->name) != 0)
+        if (placing->change != KW_TABLE_DROPS || strcmp(placing->table, self->table->name) != 0)
             continue;
         good = place_dropped(self, placing, &self->placements[*count]) && good;
         (*count)++;

@@ -29,14 +29,14 @@ check_placing(const kw_placing *placing, const kw_model *model, kw_diagnostics *
 {
     const kw_model_table *table = find_table(model, placing->table);
     const kw_model_path *path = find_path(table, placing->path);
-    bool whole = placing->adds || placing->drops;
-    const char *rule = whole ? "" : "the key rule of ";
-    const char *what = placing->drops ? "dropped" : placing->adds ? "added" : "changed";
-    if (table && placing->drops)
+    bool drops = placing->change == KW_TABLE_DROPS, adds = placing->change == KW_TABLE_ADDS;
+    const char *rule = adds || drops ? "" : "the key rule of ";
+    const char *what = drops ? "dropped" : adds ? "added" : "changed";
+    if (table && drops)
         return !path ||
                kw_diagnostics_add(diagnostics, path->mark, "add the path after that has ended",
                                   "table %s: the path %s is being dropped", placing->table, placing->path);
-    if (!table && placing->atomics)
+    if (!table && placing->change == KW_TABLE_TURNS_ATOMICS)
         return kw_diagnostics_add(diagnostics, (kw_mark){0}, "keep the table until the change has ended",
                                   "the policy has no table %s, and its setting atomics is being changed",
                                   placing->table);
@@ -56,8 +56,7 @@ kw_placings_check(const kw_placings *placings, const kw_model *model, kw_diagnos
 {
     bool good = true;
     for (size_t index = 0; index < placings->count; index++)
-        if (placings->items[index].old_model || placings->items[index].adds || placings->items[index].drops ||
-            placings->items[index].atomics)
+        if (placings->items[index].change != KW_TABLE_UNCHANGED)
             good = check_placing(&placings->items[index], model, diagnostics) && good;
     return good;
 }
@@ -68,27 +67,27 @@ kw_placings_find(const kw_placings *placings, const char *table, const kw_model_
     for (size_t index = 0; index < placings->count; index++) {
         const kw_placing *placing = &placings->items[index];
         if (strcmp(placing->table, table) == 0 && strcmp(placing->path, text->name) == 0 &&
-            placing->given_layout == text->layout &&
-            strcmp(placing->given_store_table, text->store_table) == 0)
+            placing->given.layout == text->layout &&
+            strcmp(placing->given.store_table, text->store_table) == 0)
             return placing;
     }
     return NULL;
 }
 
 static const kw_model_path *
-placed_model(const kw_model_path *text, uint32_t layout, const char *store_table, kw_arena *arena)
+placed_model(const kw_model_path *text, const kw_placed_rule *rule, kw_arena *arena)
 {
     kw_model_path *model = KW_ARENA_NEW(arena, kw_model_path);
     *model = *text;
-    model->layout = layout;
-    model->store_table = kw_arena_text(arena, kw_bytes_of_text(store_table));
+    model->layout = rule->layout;
+    model->store_table = kw_arena_text(arena, kw_bytes_of_text(rule->store_table));
     return model;
 }
 
 const kw_model_path *
 kw_placing_model(const kw_placing *placing, const kw_model_path *text, kw_arena *arena)
 {
-    return placed_model(text, placing->layout, placing->store_table, arena);
+    return placed_model(text, &placing->now, arena);
 }
 
 /* --- the old key rule ----------------------------------------------------------------------------------- */
@@ -215,8 +214,7 @@ kw_placed_old(kw_policy *policy, const kw_placing *placing, const kw_path *path,
     g_ptr_array_add(policy->old_models, kw_model_ref(placing->old_model));
     renewing self = {
         .path = path, .old_table = old_table, .arena = policy->arena, .diagnostics = diagnostics};
-    const kw_model_path *model =
-        placed_model(text, placing->old_layout, placing->old_store_table, policy->arena);
+    const kw_model_path *model = placed_model(text, &placing->old, policy->arena);
     *ret_placement = (kw_placement){.path = path,
                                     .layout = compile_renewed(&self, model),
                                     .store_table = kw_bytes_of_text(model->store_table),
@@ -239,7 +237,7 @@ kw_placed_dropped(kw_policy *policy, const kw_placing *placing, const kw_table *
     g_ptr_array_add(policy->old_models, kw_model_ref(placing->old_model));
     renewing self = {
         .path = table->paths, .old_table = old_table, .arena = policy->arena, .diagnostics = diagnostics};
-    const kw_model_path *model = placed_model(text, placing->layout, placing->store_table, policy->arena);
+    const kw_model_path *model = placed_model(text, &placing->now, policy->arena);
     kw_bytes store_table = kw_bytes_of_text(model->store_table);
     *ret_path = (kw_path){.table = table,
                           .name = model->name,

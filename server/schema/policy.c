@@ -128,39 +128,42 @@ list_generated(const kw_policy *policy, kw_table *table)
     table->generated = list;
 }
 
-/* Writes of RAISED leave no control cells. */
 static void
-set_order(kw_table *table, kw_write_order order, bool atomics)
+set_ordering(kw_table *table)
 {
-    bool counters = false, control = atomics && order != KW_WRITE_ORDER_RAISED;
-    for (size_t index = 0; index < table->fields_count; index++)
-        counters = counters || table->fields[index].counter;
-    table->atomics = atomics;
-    table->ordering.order = order;
-    table->ordering.atomics = control;
-    table->ordering.counters = counters && control;
     table->ordering.family = table->default_family;
+    for (size_t index = 0; index < table->fields_count; index++)
+        table->ordering.counters = table->ordering.counters || table->fields[index].counter;
 }
 
-/* True if the policy allows atomic operations with this order. If it does not say, the catalog decides later.
- */
-static bool
-allows_atomics(const kw_table *table, kw_write_order order)
+static kw_regime
+choose_regime(const kw_table *table, kw_write_order order, bool atomics)
 {
-    return order == KW_WRITE_ORDER_STORE ? table->model->atomics != 0 : table->model->atomics == 1;
+    kw_regime regime = {.order = order, .atomics = kw_atomics_of_order(order)};
+    if (table->regime_of_change)
+        regime = *table->regime_of_change;
+    if (!atomics && table->change != KW_TABLE_TURNS_ATOMICS)
+        regime.atomics = KW_ATOMICS_OFF;
+    return regime;
 }
 
-void
-kw_table_set_changing_order(kw_table *table, const kw_placing *placing)
+/* The regime as the text has it; see kw_policy_set_order. A table keeps its atomic operations when it gets
+ * another path (catalog/compare_change.h). */
+static kw_regime
+regime_of_text(const kw_table *table)
 {
-    /* A table keeps its atomic operations when it gets another path (catalog/compare_change.h). */
-    set_order(table, placing->order,
-              placing->atomics ||
-                  allows_atomics(table, placing->adds ? placing->order : kw_table_default_order(table)));
-    table->changing_order = true;
-    table->changing_atomics = placing->atomics;
-    table->ordering.waits_for_next_ms = placing->waits_for_next_ms;
-    table->ordering.keeps_gone = placing->keeps_gone;
+    kw_write_order order = kw_table_default_order(table), kept = order;
+    if (table->change == KW_TABLE_ADDS && table->regime_of_change)
+        kept = table->regime_of_change->order;
+    /* If the policy does not say, the catalog decides later. */
+    bool allows = kept == KW_WRITE_ORDER_STORE ? table->model->atomics != 0 : table->model->atomics == 1;
+    return choose_regime(table, order, allows);
+}
+
+bool
+kw_table_changes_rows(const kw_table *table)
+{
+    return table->change != KW_TABLE_UNCHANGED && table->change != KW_TABLE_TURNS_ATOMICS;
 }
 
 kw_write_order
@@ -201,8 +204,8 @@ build_table(kw_policy *policy, size_t number, const kw_placings *placings, kw_di
     bool good = kw_paths_compile(policy, table, paths, placings, diagnostics);
     if (table->paths_count == 0 || !paths[0].layout)
         return false; /* the fields cannot be checked without the primary key */
-    if (!table->changing_order)
-        set_order(table, kw_table_default_order(table), allows_atomics(table, kw_table_default_order(table)));
+    set_ordering(table);
+    table->ordering.regime = regime_of_text(table);
     for (size_t index = 0; index < table->fields_count; index++)
         good = settle_field(table, paths[0].layout, index, &fields[index], diagnostics) &&
                check_column(table, index, diagnostics) && good;
@@ -419,10 +422,9 @@ kw_policy_set_order(kw_policy *policy, size_t table, kw_write_order order, bool 
 {
     g_assert(table < policy->tables_count);
     kw_table *of = &policy->tables[table];
-    kw_write_order used = of->changing_order ? of->ordering.order : order;
-    bool allowed = atomics || of->changing_atomics;
-    if (of->ordering.order != used || of->atomics != allowed)
-        set_order(of, used, allowed);
+    kw_regime regime = choose_regime(of, order, atomics);
+    if (!kw_regime_equal(of->ordering.regime, regime))
+        of->ordering.regime = regime;
 }
 
 size_t

@@ -17,6 +17,16 @@ typedef struct kw_pick {
     kw_bytes entry; /* its name; empty: the whole field */
 } kw_pick;
 
+/* What a change that is under way does with a table. */
+typedef enum kw_table_change {
+    KW_TABLE_UNCHANGED,
+    KW_TABLE_MOVES,         /* a path gets another key rule, and has two placements */
+    KW_TABLE_ADDS,          /* paths are added: rows are written to them, and copied */
+    KW_TABLE_DROPS,         /* paths are dropped: only writes use their placements (kw_path_is_dropped) */
+    KW_TABLE_TURNS_ATOMICS, /* atomic operations become allowed or forbidden; all writes leave control cells
+                               (store/control.h) */
+} kw_table_change;
+
 typedef struct kw_table kw_table;
 typedef struct kw_path kw_path;
 
@@ -71,13 +81,8 @@ struct kw_table {
     const kw_placement *placements;     /* of all paths without the association, in their order; then those of
                                            paths that are being dropped */
     size_t placements_count;
-    bool changing;         /* a path has two placements, because its key rule is being changed; or a path is
-                              being added or dropped */
-    bool changing_order;   /* a change sets the order of writes, whatever policy and catalog say */
-    bool changing_atomics; /* a change allows or forbids increments and conditional writes: all writes write
-                              kw:w (store/control.h) */
-    bool atomics;         /* in a store with several writers: increments and conditional writes are allowed */
-    bool atomics_held;    /* a change does not allow them at present: they wait (service/atomic_hold.h) */
+    kw_table_change change;            /* that is under way */
+    const kw_regime *regime_of_change; /* applies whatever policy and catalog say; NULL: no change sets one */
     kw_ordering ordering; /* of rows with records; the rows of the association are not subject to it */
     bool chosen;          /* some path's rows do not follow from the record: see kw_layout_choice */
     kw_bytes default_family;
@@ -93,40 +98,27 @@ struct kw_table {
     _Atomic(const kw_error *) why_not_served; /* use kw_table_why_not_served */
 };
 
+/* The layout number and the store table of a key rule. */
+typedef struct kw_placed_rule {
+    uint32_t layout;
+    const char *store_table;
+} kw_placed_rule;
+
 /* Where the rows of a path are, if the policy's text says something else, because the path got another key
  * rule while it was served. Everything must live until kw_policy_new_placed returns, except the models, which
  * the policy references. */
 typedef struct kw_placing {
     const char *table;
     const char *path;
-    /* The placing applies only if the path has this layout number and store table in the text. */
-    uint32_t given_layout;
-    const char *given_store_table;
-    /* The placement of the text's key rule. */
-    uint32_t layout;
-    const char *store_table;
-    /* The rest is only used while a change is under way: one of the key rule, unless `adds`, `drops` or
-     * `atomics` is set. */
-    kw_model *old_model; /* has the path with its old key rule; NULL: no change is under way, or the path is
-                            added */
-    uint32_t old_layout;
-    const char *old_store_table;
-    kw_role role;       /* of the text's key rule */
-    kw_role old_role;   /* of the old one, or while the path is added, of the primary path */
+    kw_placed_rule given;    /* the placing applies only if the text has this layout number and store table */
+    kw_placed_rule now;      /* of the text's key rule; of a path that is dropped: of its own */
+    kw_table_change change;  /* that is under way; the rest is only used with one */
+    const kw_regime *regime; /* of the table; NULL: the change sets none */
+    kw_model *old_model;     /* MOVES: has the path with its old key rule, `old`. DROPS: has the path */
+    kw_placed_rule old;
+    kw_role role;       /* of the rows of `now` */
+    kw_role old_role;   /* MOVES: of those of `old`. ADDS and DROPS: of the primary path */
     bool both_complete; /* both have every acknowledged write: cursors of either are accepted */
-    bool atomics_held;  /* increments and conditional writes wait (service/atomic_hold.h) */
-    bool sets_order;    /* `order` replaces the order of the table's writes */
-    kw_write_order order;
-    bool waits_for_next_ms, keeps_gone; /* see kw_ordering */
-    /* Or the path is being added: `role` is that of its only placement, and there is no old model. The
-     * placings of all paths that are added to a table have the same roles, order and flags. */
-    bool adds;
-    /* Or the path is being dropped: the text does not have it, the old model does. `role` and `layout` are
-     * those of its placement, which only writes use (kw_path_is_dropped). */
-    bool drops;
-    /* Or increments and conditional writes become allowed or forbidden. The path, which is the primary one,
-     * has one placement as without a change, and there is no old model. */
-    bool atomics;
 } kw_placing;
 
 /* The path as the policy's text has it: with the layout number and store table that the text names, which a
@@ -235,9 +227,11 @@ void kw_policy_set_path_filled(kw_policy *policy, const char *table, const char 
 
 /* The order of the policy, or its default: store for one path, stamp for several. */
 kw_write_order kw_table_default_order(const kw_table *table);
+/* True while rows of the table move to another key rule, or paths are added or dropped. */
+bool kw_table_changes_rows(const kw_table *table);
 /* Sets the order of writes that admission determined from the policy and the catalog, and whether atomic
- * operations are allowed. The order is ignored while the place of a change sets it. Called before the
- * table is in service; for a table in service, the values must be those that it has. */
+ * operations are allowed. The order is ignored while a change sets the regime. Called before the table is in
+ * service; for a table in service, the values must be those that it has. */
 void kw_policy_set_order(kw_policy *policy, size_t table, kw_write_order order, bool atomics);
 
 /* --- tables that are not served; served.c --- */

@@ -20,8 +20,5 @@ struct kw_policy {
     struct kw_rings *rings; /* while the policy is compiled */
 };
 
-/* Sets the order of writes that a place of a change needs (kw_placing). */
-void kw_table_set_changing_order(kw_table *table, const kw_placing *placing);
-
 /* The field before the table's layouts are known: without its column. */
 kw_field kw_field_of_model(const kw_model_field *model, kw_arena *arena);

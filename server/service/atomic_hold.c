@@ -16,7 +16,7 @@ holding_table(const kw_exchange *exchange, const kw_policy *policy)
     if (!kw_exchange_method(exchange)->atomic)
         return NULL;
     const kw_table *table = kw_policy_find_table(policy, kw_subject_of(exchange).table);
-    return table && table->atomics && table->atomics_held ? table : NULL;
+    return table && table->ordering.regime.atomics == KW_ATOMICS_HELD ? table : NULL;
 }
 
 static char *

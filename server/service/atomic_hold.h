@@ -1,5 +1,5 @@
 /* Internal to service: holds atomic operations of a table while its key rule, its paths or its setting
- * atomics are being changed. Some places of the change allow none (kw_table.atomics_held). Then these
+ * atomics are being changed. Some places of the change allow none (KW_ATOMICS_HELD). Then these
  * operations wait in a queue of their loop, in order, until the loop gets a policy that allows them. Other
  * calls of the table do not wait.
  *

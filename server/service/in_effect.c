@@ -17,7 +17,13 @@ order_name(kw_write_order order)
 static bool
 is_changing(const kw_table *table)
 {
-    return table->changing || table->changing_atomics;
+    return table->change != KW_TABLE_UNCHANGED;
+}
+
+static bool
+allows_atomics(const kw_table *table)
+{
+    return table->ordering.regime.atomics != KW_ATOMICS_OFF;
 }
 
 /* --- whether anything differs ---------------------------------------------------------------------- */
@@ -34,8 +40,8 @@ same_place(const kw_path *path, int64_t layout, const char *store_table)
 static bool
 lacks_order(const kw_table *text, const kw_table *serving)
 {
-    bool nameable = serving->ordering.order != KW_WRITE_ORDER_STORE || text->paths_count == 1;
-    return !text->model->order && nameable && kw_table_default_order(text) != serving->ordering.order;
+    bool nameable = serving->ordering.regime.order != KW_WRITE_ORDER_STORE || text->paths_count == 1;
+    return !text->model->order && nameable && kw_table_default_order(text) != serving->ordering.regime.order;
 }
 
 /* The same for atomics. With order: store, they are allowed by default; with order: stamp, they are not. */
@@ -43,8 +49,8 @@ static bool
 lacks_atomics(const kw_table *text, const kw_table *serving)
 {
     kw_write_order order =
-        lacks_order(text, serving) ? serving->ordering.order : kw_table_default_order(text);
-    return text->model->atomics < 0 && serving->atomics != (order == KW_WRITE_ORDER_STORE);
+        lacks_order(text, serving) ? serving->ordering.regime.order : kw_table_default_order(text);
+    return text->model->atomics < 0 && allows_atomics(serving) != (order == KW_WRITE_ORDER_STORE);
 }
 
 static bool
@@ -127,9 +133,9 @@ add_table(settling *self, const kw_table *text, const kw_table *serving)
         return;
     }
     if (lacks_order(text, serving))
-        add(self, text, "primary", "order", order_name(serving->ordering.order));
+        add(self, text, "primary", "order", order_name(serving->ordering.regime.order));
     if (lacks_atomics(text, serving))
-        add(self, text, "primary", "atomics", serving->atomics ? "true" : "false");
+        add(self, text, "primary", "atomics", allows_atomics(serving) ? "true" : "false");
     add_places(self, text, serving);
 }
 

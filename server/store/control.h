@@ -32,20 +32,28 @@
 static inline bool
 kw_writes_writer(const kw_ordering *ordering)
 {
-    return ordering->order == KW_WRITE_ORDER_STAMP && ordering->atomics;
+    return ordering->regime.order == KW_WRITE_ORDER_STAMP && ordering->regime.atomics != KW_ATOMICS_OFF;
+}
+
+/* True if every increment, conditional write and put of counters writes kw:g. Writes of RAISED leave no
+ * control cells. */
+static inline bool
+kw_writes_generation(const kw_ordering *ordering)
+{
+    return ordering->regime.order == KW_WRITE_ORDER_STORE && ordering->regime.atomics != KW_ATOMICS_OFF;
 }
 
 /* True if gateways set timestamps, so that rows can have gone cells, and reads wait for the clock. */
 static inline bool
 kw_uses_gone_cells(const kw_ordering *ordering)
 {
-    return ordering->order != KW_WRITE_ORDER_STORE;
+    return ordering->regime.order != KW_WRITE_ORDER_STORE;
 }
 
 static inline bool
 kw_leaves_traces(const kw_ordering *ordering)
 {
-    return ordering->order == KW_WRITE_ORDER_STAMP && ordering->keeps_gone;
+    return ordering->regime.order == KW_WRITE_ORDER_STAMP && ordering->regime.keeps_gone;
 }
 
 static inline bool

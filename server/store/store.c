@@ -255,7 +255,7 @@ static void
 assert_valid_get(const kw_store_handle *handle, const kw_get *get)
 {
     g_assert(!get->other || (kw_store_is_shared(handle->store) && get->ordering &&
-                             get->ordering->order == KW_WRITE_ORDER_STAMP));
+                             get->ordering->regime.order == KW_WRITE_ORDER_STAMP));
 }
 
 void

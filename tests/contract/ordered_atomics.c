@@ -6,8 +6,10 @@
 
 #define CALLERS 64
 
-static const kw_ordering atomics = {
-    .order = KW_WRITE_ORDER_STAMP, .atomics = true, .counters = true, .family = {(const uint8_t *)"d", 1}};
+static const kw_ordering atomics = {.regime.order = KW_WRITE_ORDER_STAMP,
+                                    .regime.atomics = KW_ATOMICS_CAS,
+                                    .counters = true,
+                                    .family = {(const uint8_t *)"d", 1}};
 
 static kw_bytes
 others_of(kw_fixture *f)
@@ -260,8 +262,8 @@ test_increments(kw_fixture *f)
 static void
 test_increments_of_the_store(kw_fixture *f)
 {
-    static const kw_ordering by_store = {.order = KW_WRITE_ORDER_STORE,
-                                         .atomics = true,
+    static const kw_ordering by_store = {.regime.order = KW_WRITE_ORDER_STORE,
+                                         .regime.atomics = KW_ATOMICS_NATIVE,
                                          .counters = true,
                                          .family = {(const uint8_t *)"d", 1}};
     kw_column column = {.family = B("d"), .qualifier = B("n")};

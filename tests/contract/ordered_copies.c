@@ -195,7 +195,7 @@ test_writer(kw_fixture *f)
 {
     kw_fixture others = others_of(f);
     kw_ordering counted = kw_ordered;
-    counted.atomics = true;
+    counted.regime.atomics = KW_ATOMICS_CAS;
     await_time(f);
     must_write_as(&others, KW_WRITE_PUT, "writer", "a", &counted);
     must_copy_as(f, "writer", true, &counted);

@@ -2,10 +2,10 @@
 
 #include "store/control.h"
 
-const kw_ordering kw_ordered = {.order = KW_WRITE_ORDER_STAMP,
+const kw_ordering kw_ordered = {.regime.order = KW_WRITE_ORDER_STAMP,
                                 .family = {(const uint8_t *)"d", 1},
-                                .waits_for_next_ms = true,
-                                .keeps_gone = true};
+                                .regime.waits_for_next_ms = true,
+                                .regime.keeps_gone = true};
 
 typedef struct row_text {
     kw_arena *arena;

@@ -30,8 +30,8 @@ bool
 kw_order_is_ahead(kw_order_handle *handle, const kw_write *write)
 {
     kw_span span;
-    return write->ordering && write->ordering->order == KW_WRITE_ORDER_STAMP && write->kind == KW_WRITE_PUT &&
-           write->timestamp != KW_TIMESTAMP_NONE &&
+    return write->ordering && write->ordering->regime.order == KW_WRITE_ORDER_STAMP &&
+           write->kind == KW_WRITE_PUT && write->timestamp != KW_TIMESTAMP_NONE &&
            !(kw_order_time(kw_order_store_of(handle), &span) &&
              span.earliest_ns >= kw_order_ns(write->timestamp));
 }

@@ -236,7 +236,7 @@ answer_unmet(kw_cas_round *round)
 static bool
 has_several_orders(const kw_cas_round *round)
 {
-    return round->others_count || round->put.ordering->waits_for_next_ms;
+    return round->others_count || round->put.ordering->regime.waits_for_next_ms;
 }
 
 static void
@@ -291,7 +291,7 @@ static void choose_stamp(kw_cas_round *round);
 static bool
 is_ahead(const kw_cas_round *round)
 {
-    return round->put.ordering->order == KW_WRITE_ORDER_STAMP &&
+    return round->put.ordering->regime.order == KW_WRITE_ORDER_STAMP &&
            round->callers_stamp_ms != KW_TIMESTAMP_NONE &&
            kw_order_ns(round->callers_stamp_ms) > round->time.earliest_ns;
 }

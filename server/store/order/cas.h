@@ -20,7 +20,7 @@
  * a little for callers that increment again.
  * tests/unit/order/cas_model.h explores these steps.
  *
- * If the record has several rows (or kw_ordering.waits_for_next_ms is set), the stamp is higher than
+ * If the record has several rows (or kw_regime.waits_for_next_ms is set), the stamp is higher than
  * kw_cas_newest and not lower than the latest possible time of the store. If it has one row, cells with equal
  * timestamps are in the order of their arrival. So the stamp can be equal to kw_cas_newest, and the clock can
  * have passed it already. Then the answer does not wait.

@@ -43,7 +43,7 @@ on_stamp_passed(void *user, kw_wait_result result)
 static void
 wait_for_stamp(kw_cas_round *round)
 {
-    bool until_next_ms = round->stamp_is_exclusive || round->put.ordering->waits_for_next_ms;
+    bool until_next_ms = round->stamp_is_exclusive || round->put.ordering->regime.waits_for_next_ms;
     round->wait = (kw_wait){.until_time_ns = kw_order_ns(round->put.timestamp + until_next_ms),
                             .known = true,
                             .deadline = round->deadline,

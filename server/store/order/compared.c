@@ -312,7 +312,7 @@ kw_order_write_if(kw_store_handle *base, const kw_write *write, const kw_check *
         kw_order_cas_write(handle, write, check, done, user);
         return;
     }
-    if (!ordered || write->ordering->order != KW_WRITE_ORDER_STORE) {
+    if (!ordered || write->ordering->regime.order != KW_WRITE_ORDER_STORE) {
         handle->inner->class->write_if(handle->inner, write, check, done, user);
         return;
     }

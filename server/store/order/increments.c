@@ -394,7 +394,7 @@ kw_order_increment(kw_store_handle *base, const kw_increment *increment, kw_incr
         kw_order_cas_increment(handle, increment, done, user);
         return;
     }
-    if (!increment->ordering || !increment->ordering->atomics) {
+    if (!increment->ordering || !kw_writes_generation(increment->ordering)) {
         handle->inner->class->increment(handle->inner, increment, done, user);
         return;
     }

@@ -33,13 +33,13 @@ route_of(const kw_write *write)
         return ROUTE_TRACE;
     if (!ordering || write->timestamp != KW_TIMESTAMP_NONE)
         return ROUTE_UNCHANGED;
-    if (ordering->order == KW_WRITE_ORDER_STAMP)
+    if (ordering->regime.order == KW_WRITE_ORDER_STAMP)
         return ROUTE_STAMP;
     if (write->kind == KW_WRITE_DELETE)
         return ROUTE_REMOVAL;
-    if (ordering->order == KW_WRITE_ORDER_RAISED)
+    if (ordering->regime.order == KW_WRITE_ORDER_RAISED)
         return ROUTE_RAISED;
-    return ordering->atomics && write->counters ? ROUTE_COUNTERS : ROUTE_PUT;
+    return kw_writes_generation(ordering) && write->counters ? ROUTE_COUNTERS : ROUTE_PUT;
 }
 
 /* A single write that is executed as a multi-write of one write. */

@@ -121,7 +121,7 @@ on_rows(void *user, kw_rows *rows, const kw_error *error)
 static bool
 meets_control(const kw_ordering *ordering, const kw_column *columns, size_t count)
 {
-    if (!ordering || (!kw_uses_gone_cells(ordering) && !ordering->atomics))
+    if (!ordering || (!kw_uses_gone_cells(ordering) && !kw_writes_generation(ordering)))
         return false;
     bool all = count == 0 || kw_uses_gone_cells(ordering);
     for (size_t i = 0; i < count && !all; i++)

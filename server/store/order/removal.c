@@ -136,7 +136,7 @@ static void
 send_delete(removal *op)
 {
     op->sent_ns = kw_clock_mono_ns();
-    if (op->write->ordering->atomics)
+    if (kw_writes_generation(op->write->ordering))
         kw_store_handle_write_if(op->handle->inner, &op->delete, &op->check, deleted_if, op);
     else
         kw_store_handle_write(op->handle->inner, &op->delete, deleted, op);
@@ -169,7 +169,7 @@ passed(void *user, kw_wait_result result)
 static bool
 is_raised(const removal *op)
 {
-    return op->write->ordering->order == KW_WRITE_ORDER_RAISED;
+    return op->write->ordering->regime.order == KW_WRITE_ORDER_RAISED;
 }
 
 /* True if the timestamp is possibly ahead of the clock of the region server: gateways or increments can have
@@ -179,8 +179,10 @@ static bool
 can_be_ahead(const removal *op, const kw_span *time, int64_t newest_ms)
 {
     int64_t skew_ns = op->handle->settings->max_clock_skew_ms * KW_NS_PER_MS;
+    const kw_ordering *ordering = op->write->ordering;
     int64_t now_ns = time ? time->latest_ns : kw_clock_wall_ms() * KW_NS_PER_MS;
-    return is_raised(op) || op->write->ordering->counters || kw_order_ns(newest_ms) > now_ns + skew_ns;
+    bool counts = ordering->counters && kw_writes_generation(ordering);
+    return is_raised(op) || counts || kw_order_ns(newest_ms) > now_ns + skew_ns;
 }
 
 /* Waits until every later put gets a timestamp above newest_ms. If that is a server's own timestamp, the wait

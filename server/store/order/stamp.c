@@ -81,7 +81,7 @@ on_clock_passed(void *user, kw_wait_result result)
 static bool
 waits_for_next_ms(const kw_write *write)
 {
-    return is_removal(write) || write->ordering->waits_for_next_ms;
+    return is_removal(write) || write->ordering->regime.waits_for_next_ms;
 }
 
 static void
@@ -299,7 +299,7 @@ prepare_removal(const stamping *op, uint64_t id, kw_write *removal)
     }
     removal->extra_cells = cells;
     removal->extra_cells_count = count;
-    removal->extra_cells_ttl_ms = ordering->keeps_gone ? 0 : op->handle->settings->late_ms;
+    removal->extra_cells_ttl_ms = ordering->regime.keeps_gone ? 0 : op->handle->settings->late_ms;
     if (kw_writes_writer(ordering))
         prepare_writer(op, id, removal, &cells[count]);
 }

@@ -74,7 +74,7 @@ ends_writer(const sweeping *op, const kw_row_sweep *sweep, const kw_row *row, co
     const kw_cell *writer = kw_control_find(sweep->ordering, row, KW_CONTROL_WRITER);
     if (!writer || writer->timestamp != gone->timestamp || !kw_bytes_equal(gone->qualifier, KW_CONTROL_GONE))
         return false;
-    if (sweep->ordering->order == KW_WRITE_ORDER_RAISED)
+    if (sweep->ordering->regime.order == KW_WRITE_ORDER_RAISED)
         return true;
     int64_t ttl_ns = kw_order_writer_ttl_ms(op->handle->settings) * KW_NS_PER_MS;
     return kw_store_time_estimate(kw_order_store_of(op->handle)->inner, &time) &&

@@ -94,12 +94,7 @@ test_table(void)
 static void
 test_placed(void)
 {
-    static const kw_placing moved = {.table = "t",
-                                     .path = "primary",
-                                     .given_layout = 1,
-                                     .given_store_table = "t",
-                                     .layout = 5,
-                                     .store_table = "t_L5"};
+    static const kw_placing moved = {.table = "t", .path = "primary", .given = {1, "t"}, .now = {5, "t_L5"}};
     g_autoptr(kw_policy) text = test_policy(BASE), other = test_policy(BASE "    layout: 2\n");
     g_autoptr(kw_diagnostics) problems = kw_diagnostics_new("test");
     g_autoptr(kw_policy) placed = kw_policy_new_placed(kw_policy_model(text), &moved, 1, problems);

@@ -1,5 +1,7 @@
 #include "changing.h"
 
+#include "change/set.h"
+
 changing *
 changing_new(void)
 {
@@ -46,33 +48,26 @@ changing_free(changing *self)
 }
 
 kw_policy *
-changing_both(changing *self)
+changing_compile(const kw_change_record *record, kw_policy *text, kw_policy *old)
 {
-    kw_change_rules rules = kw_change_rules_of(&self->record);
     g_autoptr(kw_diagnostics) problems = kw_diagnostics_new("test");
-    kw_placing placing = {.table = "t",
-                          .path = "primary",
-                          .given_layout = self->record.given.layout,
-                          .given_store_table = self->record.given.store_table,
-                          .layout = self->record.now.layout,
-                          .store_table = self->record.now.store_table,
-                          .old_model = kw_policy_model(self->before),
-                          .old_layout = self->record.old.layout,
-                          .old_store_table = self->record.old.store_table,
-                          .role = rules.new_role,
-                          .old_role = rules.old_role,
-                          .both_complete = rules.both_complete,
-                          .atomics_held = kw_change_holds_atomics(&self->record),
-                          .sets_order = self->record.writers == KW_CHANGE_SEVERAL_WRITERS,
-                          .order = rules.order,
-                          .waits_for_next_ms = rules.waits_for_next_ms,
-                          .keeps_gone = rules.order == KW_WRITE_ORDER_STAMP};
-    g_clear_pointer(&self->both, kw_policy_unref);
-    self->both = kw_policy_new_placed(kw_policy_model(self->text), &placing, 1, problems);
-    if (!self->both) {
+    kw_change_record under_way = *record;
+    under_way.under_way = true;
+    g_autoptr(kw_change_set) set = kw_change_set_new(&under_way, 1, NULL);
+    kw_change_set_add_model(set, 0, kw_policy_model(old));
+    kw_policy *policy = kw_change_set_compile(set, kw_policy_model(text), problems);
+    if (!policy) {
         g_autofree char *texts = kw_diagnostics_text(problems);
         g_error("%s", texts);
     }
+    return policy;
+}
+
+kw_policy *
+changing_both(changing *self)
+{
+    g_clear_pointer(&self->both, kw_policy_unref);
+    self->both = changing_compile(&self->record, self->text, self->before);
     return self->both;
 }
 

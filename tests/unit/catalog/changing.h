@@ -31,6 +31,8 @@ void changing_free(changing *self);
 kw_policy *changing_to(changing *self, kw_change_place place);
 /* The policy of the place that is set, without a step. */
 kw_policy *changing_both(changing *self);
+/* The policy at the record's place. The caller owns it. */
+kw_policy *changing_compile(const kw_change_record *record, kw_policy *text, kw_policy *old);
 /* The end: forward keeps the new placement. */
 kw_policy *changing_end(changing *self, bool forward);
 

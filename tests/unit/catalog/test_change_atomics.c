@@ -44,25 +44,6 @@ record_of(const turning *self, bool forbids)
                               .example = ""};
 }
 
-static kw_policy *
-place(kw_policy *text)
-{
-    g_autoptr(kw_diagnostics) problems = kw_diagnostics_new("test");
-    const kw_placing placing = {.table = "t",
-                                .path = "primary",
-                                .given_layout = 1,
-                                .given_store_table = "t",
-                                .layout = 1,
-                                .store_table = "t",
-                                .atomics_held = true,
-                                .sets_order = true,
-                                .order = KW_WRITE_ORDER_STAMP,
-                                .atomics = true};
-    kw_policy *placed = kw_policy_new_placed(kw_policy_model(text), &placing, 1, problems);
-    g_assert_nonnull(placed);
-    return placed;
-}
-
 /* Three gateways serve the table. */
 static turning *
 turning_new(const char *before, const char *text, bool forbids)
@@ -71,7 +52,6 @@ turning_new(const char *before, const char *text, bool forbids)
     self->in = town_new();
     self->before = test_policy(before);
     self->text = test_policy(text);
-    self->held = place(self->text);
     self->a = gateway_new(self->in, "a", true);
     self->b = gateway_new(self->in, "b", true);
     self->c = gateway_new(self->in, "c", true);
@@ -80,6 +60,7 @@ turning_new(const char *before, const char *text, bool forbids)
         g_assert_cmpint(gateway_admit(all[i], self->before), ==, KW_OK);
     town_put(self->in, "t", "row");
     self->record = record_of(self, forbids);
+    self->held = changing_compile(&self->record, self->text, self->before);
     return self;
 }
 
@@ -220,7 +201,7 @@ test_others(void)
     begin(self);
     g_assert_cmpint(gateway_check(self->b, self->before), ==, KW_REFUSED);
     gateway_assert_text(self->b, "a change of table t, path primary is under way, but not in this policy");
-    kw_policy *off = test_policy(OFF), *placed = place(off);
+    kw_policy *off = test_policy(OFF), *placed = changing_compile(&self->record, off, self->before);
     g_assert_cmpint(gateway_check(self->b, placed), ==, KW_REFUSED);
     gateway_assert_text(self->b, "a change is under way that allows increments and conditional writes");
     report(self, self->c);

@@ -26,20 +26,9 @@ record_of(kw_change_place place)
 static kw_policy *
 filling_policy(void)
 {
-    g_autoptr(kw_diagnostics) problems = kw_diagnostics_new("test");
-    g_autoptr(kw_policy) text = test_policy(BASE BY_TS);
-    const kw_placing placing = {.table = "t",
-                                .path = "by_ts",
-                                .given_layout = 1,
-                                .given_store_table = "t_by_ts",
-                                .layout = 1,
-                                .store_table = "t_by_ts",
-                                .role = kw_change_rules_at(KW_LADDER_ADD_ONE_WRITER, KW_OLD(BOTH)).new_role,
-                                .old_role =
-                                    kw_change_rules_at(KW_LADDER_ADD_ONE_WRITER, KW_OLD(BOTH)).old_role,
-                                .adds = true};
-    kw_policy *policy = kw_policy_new_placed(kw_policy_model(text), &placing, 1, problems);
-    g_assert_nonnull(policy);
+    g_autoptr(kw_policy) text = test_policy(BASE BY_TS), old = test_policy(BASE);
+    const kw_change_record record = record_of(KW_OLD(BOTH));
+    kw_policy *policy = changing_compile(&record, text, old);
     g_assert_true(kw_path_is_filling(&kw_policy_table(policy, 0)->paths[1]));
     return policy;
 }

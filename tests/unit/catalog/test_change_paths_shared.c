@@ -93,38 +93,12 @@ adding_free(adding *self)
     g_free(self);
 }
 
-static kw_placing
-placing_of(const adding *self, const char *path, const kw_placed_rule *rule)
-{
-    kw_change_rules rules = kw_change_rules_of(&self->record);
-    return (kw_placing){.table = "t",
-                        .path = path,
-                        .given_layout = rule->layout,
-                        .given_store_table = rule->store_table,
-                        .layout = rule->layout,
-                        .store_table = rule->store_table,
-                        .role = rules.new_role,
-                        .old_role = rules.old_role,
-                        .atomics_held = kw_change_holds_atomics(&self->record),
-                        .sets_order = true,
-                        .order = rules.order,
-                        .waits_for_next_ms = rules.waits_for_next_ms,
-                        .old_model = self->record.drops ? kw_policy_model(self->before) : NULL,
-                        .adds = !self->record.drops,
-                        .drops = self->record.drops};
-}
-
 /* The policy of the version. */
 static kw_policy *
 place(adding *self)
 {
-    g_autoptr(kw_diagnostics) problems = kw_diagnostics_new("test");
-    const kw_placing placings[] = {placing_of(self, self->record.path, &self->record.now),
-                                   placing_of(self, "by_n", &self->more.rule)};
     g_clear_pointer(&self->placed, kw_policy_unref);
-    self->placed =
-        kw_policy_new_placed(kw_policy_model(self->text), placings, 1 + self->record.more_count, problems);
-    g_assert_nonnull(self->placed);
+    self->placed = changing_compile(&self->record, self->text, self->before);
     return self->placed;
 }
 

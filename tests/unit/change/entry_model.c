@@ -83,7 +83,7 @@ delete_until(world *in, uint8_t stamp)
 static uint8_t
 visible(const search *with, const world *in, uint8_t version)
 {
-    bool reads_gone = with->model->places[version].rules.order != KW_WRITE_ORDER_STORE;
+    bool reads_gone = with->model->places[version].rules.regime.order != KW_WRITE_ORDER_STORE;
     return reads_gone && in->cell.stamp <= in->gone ? 0 : in->cell.value;
 }
 
@@ -159,7 +159,7 @@ raise_stamp(const search *with, const world *in, int index)
 static bool
 can_send_put(const search *with, const world *in, const call *of)
 {
-    bool raised = version_of(with, of->version)->rules.order == KW_WRITE_ORDER_RAISED;
+    bool raised = version_of(with, of->version)->rules.regime.order == KW_WRITE_ORDER_RAISED;
     return !raised || with->model->raised_early || in->now >= of->stamp + with->model->skew;
 }
 
@@ -167,7 +167,7 @@ static void
 expand_put(const search *with, const world *in, int index)
 {
     const call *of = &in->calls[index];
-    kw_write_order stamp = version_of(with, of->version)->rules.order;
+    kw_write_order stamp = version_of(with, of->version)->rules.regime.order;
     world next = *in;
     if (of->state == CALL_BEGUN && stamp == KW_WRITE_ORDER_RAISED) {
         raise_stamp(with, in, index);
@@ -205,7 +205,7 @@ static void
 expand_unstamped_removal(const search *with, const world *in, int index)
 {
     const call *of = &in->calls[index];
-    bool raised = version_of(with, of->version)->rules.order == KW_WRITE_ORDER_RAISED;
+    bool raised = version_of(with, of->version)->rules.regime.order == KW_WRITE_ORDER_RAISED;
     int ahead = raised && !with->model->raised_early_removal ? with->model->skew : 0;
     world next = *in;
     if (of->state == CALL_BEGUN) {
@@ -232,9 +232,9 @@ static void
 expand_get(const search *with, const world *in, int index)
 {
     const call *of = &in->calls[index];
-    bool waits = version_of(with, of->version)->rules.order != KW_WRITE_ORDER_STORE;
+    bool waits = version_of(with, of->version)->rules.regime.order != KW_WRITE_ORDER_STORE;
     waits = waits && !(with->model->raised_no_wait &&
-                       version_of(with, of->version)->rules.order == KW_WRITE_ORDER_RAISED);
+                       version_of(with, of->version)->rules.regime.order == KW_WRITE_ORDER_RAISED);
     if (of->state == CALL_APPLIED) {
         if (!waits || in->now >= of->stamp)
             answer(with, in, index);
@@ -268,7 +268,8 @@ give_up(const search *with, const world *in, int index)
 {
     const call *of = &in->calls[index];
     bool unsent = of->state == CALL_APPLIED || of->kind == ENTRY_GET;
-    if (of->kind == ENTRY_REMOVE || version_of(with, of->version)->rules.order == KW_WRITE_ORDER_RAISED)
+    if (of->kind == ENTRY_REMOVE ||
+        version_of(with, of->version)->rules.regime.order == KW_WRITE_ORDER_RAISED)
         unsent = unsent || of->state != CALL_READY;
     if (in->unknown_left == 0 || unsent || of->state == CALL_LATE)
         return;
@@ -284,7 +285,8 @@ expand_call(const search *with, const world *in, int index)
     const call *of = &in->calls[index];
     if (of->kind == ENTRY_PUT)
         expand_put(with, in, index);
-    else if (of->kind == ENTRY_REMOVE && version_of(with, of->version)->rules.order == KW_WRITE_ORDER_STAMP)
+    else if (of->kind == ENTRY_REMOVE &&
+             version_of(with, of->version)->rules.regime.order == KW_WRITE_ORDER_STAMP)
         expand_stamped_removal(with, in, index);
     else if (of->kind == ENTRY_REMOVE)
         expand_unstamped_removal(with, in, index);
@@ -323,7 +325,7 @@ begin_call(const search *with, const world *in, uint8_t kind, uint8_t version, i
     g_assert_cmpint(index, <, SLOTS);
     call *of = &next.calls[index];
     *of = (call){.kind = kind, .state = CALL_BEGUN, .version = version};
-    if (version_of(with, version)->rules.order == KW_WRITE_ORDER_STAMP && kind != ENTRY_GET)
+    if (version_of(with, version)->rules.regime.order == KW_WRITE_ORDER_STAMP && kind != ENTRY_GET)
         of->stamp = (uint8_t)(in->now + error);
     if (kind == ENTRY_PUT || kind == ENTRY_ATOMIC)
         of->value = next.next_value++;
@@ -338,10 +340,10 @@ begin_call(const search *with, const world *in, uint8_t kind, uint8_t version, i
 static void
 begin_under(const search *with, const world *in, uint8_t version)
 {
-    bool stamped = version_of(with, version)->rules.order == KW_WRITE_ORDER_STAMP;
+    bool stamped = version_of(with, version)->rules.regime.order == KW_WRITE_ORDER_STAMP;
     for (uint8_t kind = ENTRY_PUT; kind <= ENTRY_ATOMIC; kind++) {
         if (!(with->model->kinds >> kind & 1) ||
-            (kind == ENTRY_ATOMIC && version_of(with, version)->rules.atomics != KW_ATOMICS_NATIVE))
+            (kind == ENTRY_ATOMIC && version_of(with, version)->rules.regime.atomics != KW_ATOMICS_NATIVE))
             continue;
         int errors = stamped && kind != ENTRY_GET ? with->model->error : 0;
         for (int error = 0; error <= errors; error++)
@@ -378,7 +380,7 @@ static void
 sweep(const search *with, const world *in)
 {
     world next = *in;
-    bool leaves = version_of(with, in->at)->rules.order == KW_WRITE_ORDER_STAMP;
+    bool leaves = version_of(with, in->at)->rules.regime.order == KW_WRITE_ORDER_STAMP;
     uint8_t gone_at = (uint8_t)(in->gone + 1);
     drop_late_calls(&next); /* after the grace */
     if (in->gone && (leaves ? gone_at < in->set_at : gone_at >= in->swept_until)) {

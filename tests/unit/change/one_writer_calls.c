@@ -242,7 +242,7 @@ begin_under(const search *with, const world *in, uint8_t version)
         } else if (kind != ONE_WRITER_ATOMIC) {
             new_call.place = is_read(kind) ? new_call.place : 0;
             begin_call(with, in, new_call);
-        } else if (as->rules.atomics == KW_ATOMICS_NATIVE) {
+        } else if (as->rules.regime.atomics == KW_ATOMICS_NATIVE) {
             if (with->model->compares_new && version == KW_OLD(BOTH))
                 new_call.place = NEW;
             new_call.believed = in->rows[new_call.place].cells[A].value;

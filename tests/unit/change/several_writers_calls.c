@@ -11,7 +11,7 @@ static row_rules
 rules_of(const search *with, const call *of)
 {
     bool expired = with->model->gone_expires && of->version == KW_OLD(ALONE);
-    return (row_rules){.control = version_of(with, of->version)->rules.order == KW_WRITE_ORDER_STAMP,
+    return (row_rules){.control = version_of(with, of->version)->rules.regime.order == KW_WRITE_ORDER_STAMP,
                        .no_gone = with->model->no_gone || expired,
                        .no_writer = is_write(of) ? with->model->no_writer : of->kind != CALL_ATOMIC,
                        .gone_too_low = with->model->gone_too_low};
@@ -34,7 +34,7 @@ is_acknowledged(const search *with, const call *of)
 static void
 acknowledge(const search *with, world *in, call *of)
 {
-    bool spaced = version_of(with, of->version)->rules.waits_for_next_ms || is_removal(of);
+    bool spaced = version_of(with, of->version)->rules.regime.waits_for_next_ms || is_removal(of);
     raise_floor(in, STAMP_OF(of->write) + spaced);
     if (of->kind != CALL_PUT_OWN) /* only one */
         world_use_stamp(in, STAMP_OF(of->write), false);

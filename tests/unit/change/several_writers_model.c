@@ -299,7 +299,7 @@ begin_scan(const search *with, const world *in, const call *sample, event what)
 static bool
 runs_atomics(const place_copy *version)
 {
-    return version->rules.atomics == KW_ATOMICS_CAS;
+    return version->rules.regime.atomics == KW_ATOMICS_CAS;
 }
 
 static void
@@ -362,7 +362,7 @@ until_of(const search *with, const world *in, call_kind kind)
 {
     if (kind == CALL_SWEEP)
         return with->model->sweeps_young ? in->floor : in->set_at;
-    bool limited = kind == CALL_PASS && !kw_change_rules_at(KW_LADDER_MOVE, in->at).waits_for_next_ms;
+    bool limited = kind == CALL_PASS && !kw_change_rules_at(KW_LADDER_MOVE, in->at).regime.waits_for_next_ms;
     return limited && !with->model->passes_young ? in->set_at : 0;
 }
 

@@ -159,7 +159,7 @@ test_spaced(void)
     for (kw_change_place id = KW_OLD(OPENING); id <= KW_OLD(SPACED);
          id = id == KW_OLD(OPENING) ? KW_OLD(SPACED) : KW_PLACES) {
         several_writers_model model = adding(PUT | SCAN, 3, 0);
-        model.places[id].rules.waits_for_next_ms = false;
+        model.places[id].rules.regime.waits_for_next_ms = false;
         is_wrong(kw_change_place_name(id), model);
     }
     several_writers_model gap = adding(PUT | SCAN, 2, 0), again = adding(PUT | SCAN, 2, 0);

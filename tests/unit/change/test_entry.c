@@ -148,7 +148,7 @@ test_atomics(void)
     late.unknown = 1;
     drop_need(&late, KW_OLD(HELD), KW_CHANGE_NEEDS_GRACE);
     is_wrong("no grace after native atomic operations", late, 0);
-    held.places[KW_OLD(HELD)].rules.atomics = KW_ATOMICS_NATIVE;
+    held.places[KW_OLD(HELD)].rules.regime.atomics = KW_ATOMICS_NATIVE;
     is_wrong("atomic operations are not held", held, 0);
 }
 

@@ -244,12 +244,12 @@ test_spaced(void)
                                            KW_NEW(GET_BOTH)};
     for (size_t i = 0; i < G_N_ELEMENTS(forward); i++) {
         several_writers_model model = plain(3, 0);
-        model.places[forward[i]].rules.waits_for_next_ms = false;
+        model.places[forward[i]].rules.regime.waits_for_next_ms = false;
         model_is_wrong(kw_change_place_name(forward[i]), &model);
     }
     for (size_t i = 0; i < G_N_ELEMENTS(back); i++) {
         several_writers_model model = reversed(back[i] == KW_NEW(GET_BOTH) ? 3 : 2);
-        model.places[back[i]].rules.waits_for_next_ms = false;
+        model.places[back[i]].rules.regime.waits_for_next_ms = false;
         model_is_wrong(kw_change_place_name(back[i]), &model);
     }
 }
@@ -371,7 +371,7 @@ test_holds(void)
     for (size_t i = 0; i < G_N_ELEMENTS(held); i++) {
         several_writers_model model = model_of(ATOMIC, 2);
         model.unknown = 1;
-        model.places[held[i]].rules.atomics = KW_ATOMICS_CAS;
+        model.places[held[i]].rules.regime.atomics = KW_ATOMICS_CAS;
         model.places[held[i]].decides_in_other = held[i] == KW_NEW(LAST_PASS);
         model_is_wrong(kw_change_place_name(held[i]), &model);
     }
@@ -384,8 +384,8 @@ test_holds_for_native_atomics(void)
 {
     several_writers_model model = model_of(ATOMIC, 2);
     model.unknown = 1;
-    model.places[KW_OLD(OPENING)].rules.atomics = KW_ATOMICS_CAS;
-    model.places[KW_NEW(CLOSING)].rules.atomics = KW_ATOMICS_CAS;
+    model.places[KW_OLD(OPENING)].rules.regime.atomics = KW_ATOMICS_CAS;
+    model.places[KW_NEW(CLOSING)].rules.regime.atomics = KW_ATOMICS_CAS;
     model_is_right("no holds at 1 and 7", &model);
 }
 

@@ -57,8 +57,8 @@ check_place(kw_change_ladder ladder, kw_change_place place)
     g_assert_true(old.scan == (place <= KW_OLD(FILLED)));
     g_assert_true(!rules.both_complete || (is_used(old) && is_used(new)));
     if (has_one_writer(ladder))
-        g_assert_true(rules.order == KW_WRITE_ORDER_STORE && rules.atomics == KW_ATOMICS_NATIVE &&
-                      !rules.waits_for_next_ms);
+        g_assert_true(rules.regime.order == KW_WRITE_ORDER_STORE &&
+                      rules.regime.atomics == KW_ATOMICS_NATIVE && !rules.regime.waits_for_next_ms);
 }
 
 static void
@@ -83,9 +83,9 @@ typedef enum { NOWHERE, IN_BOTH, IN_OLD, IN_NEW } deciding;
 static deciding
 decides_in(const kw_change_rules *rules)
 {
-    if (rules->atomics == KW_ATOMICS_CAS)
+    if (rules->regime.atomics == KW_ATOMICS_CAS)
         return rules->old_role.get ? IN_OLD : IN_NEW;
-    return rules->atomics == KW_ATOMICS_HELD ? NOWHERE : IN_BOTH;
+    return rules->regime.atomics == KW_ATOMICS_HELD ? NOWHERE : IN_BOTH;
 }
 
 /* Atomic operations at two neighbors do not decide in different placements, unless both are native: these
@@ -125,12 +125,12 @@ check_pass(kw_change_ladder ladder, kw_change_place place)
             continue;
         g_assert_true(move.needs & KW_CHANGE_NEEDS_GRACE);
         kw_change_place before = direction == KW_CHANGE_FORWARD ? place - 1 : place + 1;
-        bool limited = !kw_change_rules_at(ladder, place).waits_for_next_ms;
+        bool limited = !kw_change_rules_at(ladder, place).regime.waits_for_next_ms;
         if (limited)
-            g_assert_true(kw_change_rules_at(ladder, move.to).waits_for_next_ms);
+            g_assert_true(kw_change_rules_at(ladder, move.to).regime.waits_for_next_ms);
         else
-            g_assert_true(kw_change_rules_at(ladder, before).waits_for_next_ms);
-        if (kw_change_rules_at(ladder, place).atomics == KW_ATOMICS_HELD)
+            g_assert_true(kw_change_rules_at(ladder, before).regime.waits_for_next_ms);
+        if (kw_change_rules_at(ladder, place).regime.atomics == KW_ATOMICS_HELD)
             g_assert_true(kw_change_move_from(ladder, before, (kw_change_direction)direction).needs &
                           KW_CHANGE_NEEDS_PASS);
     }
@@ -154,8 +154,9 @@ test_sides(void)
                               of_new = kw_change_rules_at(KW_LADDER_MOVE, new);
         g_assert_true(of_old.old_role.put == of_new.new_role.put &&
                       of_old.new_role.put == of_new.old_role.put);
-        g_assert_true(of_old.atomics == of_new.atomics && of_old.order == of_new.order &&
-                      of_old.waits_for_next_ms == of_new.waits_for_next_ms);
+        g_assert_true(of_old.regime.atomics == of_new.regime.atomics &&
+                      of_old.regime.order == of_new.regime.order &&
+                      of_old.regime.waits_for_next_ms == of_new.regime.waits_for_next_ms);
     }
     g_assert_false(kw_change_ladder_has(KW_LADDER_MOVE, KW_OLD(CLOSING)));
     g_assert_false(kw_change_ladder_has(KW_LADDER_MOVE, KW_NEW(OPENING)));

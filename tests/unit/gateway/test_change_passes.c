@@ -240,7 +240,7 @@ test_next_version(void)
 static void
 remember(const char *key)
 {
-    static const kw_ordering ordering = {.order = KW_WRITE_ORDER_STAMP};
+    static const kw_ordering ordering = {.regime.order = KW_WRITE_ORDER_STAMP};
     g_assert_false(kw_copy_seen_must_visit(request->seen, request->seen_use, &ordering, kw_bytes_of_text(key),
                                            &(kw_row){.cells_count = 0}));
 }

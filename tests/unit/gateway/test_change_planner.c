@@ -226,7 +226,7 @@ act(scene *self, const kw_change_next *next)
         return true;
     case KW_CHANGE_ACT_PASS:
         check_work(self);
-        g_assert_true(kw_change_rules_of(&self->record).waits_for_next_ms ||
+        g_assert_true(kw_change_rules_of(&self->record).regime.waits_for_next_ms ||
                       kw_change_pass_is_limited(&self->record));
         self->record.pass++;
         self->passed = self->record.pass == KW_CHANGE_PASS_ENDED;

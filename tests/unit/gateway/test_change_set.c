@@ -2,6 +2,7 @@
 #include "change/set.h"
 
 #include "rule/policies.h"
+#include "store/control.h"
 
 #include <glib.h>
 
@@ -56,10 +57,16 @@ compile_path(kw_change_place place, bool store_order, const char *path)
 }
 
 static bool
+is_held(const kw_table *table)
+{
+    return table->ordering.regime.atomics == KW_ATOMICS_HELD;
+}
+
+static bool
 keeps_gone(kw_change_place place, bool store_order)
 {
     g_autoptr(kw_policy) policy = compile_path(place, store_order, "primary");
-    return kw_policy_find_table(policy, KW_BYTES_LITERAL("t"))->ordering.keeps_gone;
+    return kw_policy_find_table(policy, KW_BYTES_LITERAL("t"))->ordering.regime.keeps_gone;
 }
 
 /* The last sweep leaves the gone cells of removals that run at the same time. So gone cells expire at
@@ -70,7 +77,7 @@ test_keeps_gone(void)
     for (kw_change_place id = 0; id < KW_PLACES; id++) {
         if (!kw_change_ladder_has(KW_LADDER_MOVE, id))
             continue;
-        bool control = kw_change_rules_at(KW_LADDER_MOVE, id).order == KW_WRITE_ORDER_STAMP,
+        bool control = kw_change_rules_at(KW_LADDER_MOVE, id).regime.order == KW_WRITE_ORDER_STAMP,
              ends = id == KW_OLD(ALONE) || id == KW_NEW(ALONE);
         g_assert_true(keeps_gone(id, true) == control);
         g_assert_true(keeps_gone(id, false) == (control && !ends));
@@ -82,8 +89,8 @@ holds_atomics(kw_change_place place, const char *path)
 {
     g_autoptr(kw_policy) policy = compile_path(place, false, path);
     const kw_table *table = kw_policy_find_table(policy, KW_BYTES_LITERAL("t"));
-    g_assert_true(table->changing);
-    return table->atomics_held;
+    g_assert_cmpint(table->change, ==, KW_TABLE_MOVES);
+    return is_held(table);
 }
 
 /* Atomic operations decide in the primary path, so the change of another path does not hold them. */
@@ -93,7 +100,7 @@ test_held_atomics(void)
     for (kw_change_place id = 0; id < KW_PLACES; id++) {
         if (!kw_change_ladder_has(KW_LADDER_MOVE, id))
             continue;
-        bool held = kw_change_rules_at(KW_LADDER_MOVE, id).atomics == KW_ATOMICS_HELD;
+        bool held = kw_change_rules_at(KW_LADDER_MOVE, id).regime.atomics == KW_ATOMICS_HELD;
         g_assert_true(holds_atomics(id, "primary") == held);
         g_assert_false(holds_atomics(id, "second"));
     }
@@ -179,12 +186,12 @@ test_added(void)
         assert_role(&table->paths[2], rules.new_role);
         assert_role(&table->paths[3], (kw_role){1, 1, true, true});
         g_assert_true(kw_path_is_filling(&table->paths[1]) == !rules.new_role.scan);
-        g_assert_true(table->changing && table->changing_order);
-        g_assert_true(table->atomics_held == (rules.atomics == KW_ATOMICS_HELD));
-        g_assert_cmpint(table->ordering.order, ==, rules.order);
-        g_assert_true(table->ordering.waits_for_next_ms == rules.waits_for_next_ms);
-        g_assert_true(table->ordering.keeps_gone ==
-                      (rules.order == KW_WRITE_ORDER_STAMP && places[i] != KW_OLD(FILLED)));
+        g_assert_true(table->change == KW_TABLE_ADDS && table->regime_of_change);
+        g_assert_true(is_held(table) == (rules.regime.atomics == KW_ATOMICS_HELD));
+        g_assert_cmpint(table->ordering.regime.order, ==, rules.regime.order);
+        g_assert_true(table->ordering.regime.waits_for_next_ms == rules.regime.waits_for_next_ms);
+        g_assert_true(table->ordering.regime.keeps_gone ==
+                      (rules.regime.order == KW_WRITE_ORDER_STAMP && places[i] != KW_OLD(FILLED)));
     }
 }
 
@@ -221,9 +228,10 @@ test_atomics(void)
         g_assert_nonnull(policy);
         kw_policy_set_order(policy, 0, KW_WRITE_ORDER_STAMP, false); /* what the catalog has */
         const kw_table *table = kw_policy_find_table(policy, KW_BYTES_LITERAL("t"));
-        g_assert_true(table->atomics && table->atomics_held && table->changing_atomics);
-        g_assert_true(table->ordering.atomics && table->ordering.order == KW_WRITE_ORDER_STAMP);
-        g_assert_true(!table->changing && !table->ordering.keeps_gone);
+        g_assert_true(is_held(table) && table->change == KW_TABLE_TURNS_ATOMICS);
+        g_assert_true(kw_writes_writer(&table->ordering) &&
+                      table->ordering.regime.order == KW_WRITE_ORDER_STAMP);
+        g_assert_true(!kw_table_changes_rows(table) && !table->ordering.regime.keeps_gone);
         for (size_t path = 0; path < table->paths_count; path++)
             assert_role(&table->paths[path], (kw_role){1, 1, true, true});
     }
@@ -249,7 +257,8 @@ test_dropped(void)
             if (j >= table->paths_count)
                 assert_role(path, rules.new_role);
         }
-        g_assert_true(table->changing && !table->atomics_held && !table->ordering.keeps_gone);
+        g_assert_true(table->change == KW_TABLE_DROPS && !is_held(table) &&
+                      !table->ordering.regime.keeps_gone);
     }
 }
 
@@ -261,10 +270,10 @@ test_added_after_atomics(void)
     g_autoptr(kw_policy) policy = compile_added(KW_OLD(HELD), KW_CHANGE_SEVERAL_WRITERS);
     const kw_table *table = kw_policy_find_table(policy, KW_BYTES_LITERAL("t"));
     g_assert_cmpint(table->model->atomics, <, 0);
-    g_assert_cmpint(table->ordering.order, ==, KW_WRITE_ORDER_STORE);
-    g_assert_true(table->ordering.atomics && table->atomics_held);
+    g_assert_cmpint(table->ordering.regime.order, ==, KW_WRITE_ORDER_STORE);
+    g_assert_true(kw_writes_generation(&table->ordering) && is_held(table));
     kw_policy_set_order(policy, table->number, KW_WRITE_ORDER_STORE, true); /* what the catalog has */
-    g_assert_true(table->atomics && table->ordering.atomics);
+    g_assert_true(kw_writes_generation(&table->ordering) && is_held(table));
 }
 
 static void
@@ -275,7 +284,7 @@ test_added_by_one_writer(void)
     assert_role(&table->paths[0], (kw_role){1, 1, true, true});
     assert_role(&table->paths[1], (kw_role){1, 1, false, false});
     assert_role(&table->paths[2], (kw_role){1, 1, false, false});
-    g_assert_true(table->changing && !table->changing_order && !table->atomics_held);
+    g_assert_true(table->change == KW_TABLE_ADDS && !table->regime_of_change && !is_held(table));
 }
 
 /* Followers poll often only while a step can follow soon. */

@@ -142,7 +142,8 @@ test_puts_share(void)
 static void
 test_stamped_puts_share(void)
 {
-    static const kw_ordering stamped = {.order = KW_WRITE_ORDER_STAMP, .family = {(const uint8_t *)"f", 1}};
+    static const kw_ordering stamped = {.regime.order = KW_WRITE_ORDER_STAMP,
+                                        .family = {(const uint8_t *)"f", 1}};
     static const kw_order_settings settings = {
         .clock_width_ms = 10000, .max_clock_skew_ms = 20, .late_ms = 1000};
     fixture on;

@@ -529,7 +529,7 @@ begins_atomics(const search *with, unsigned turn)
     if (with->model->turns_count == 0 || with->model->turns[turn] == CAS_ALLOWED)
         return true;
     return with->model->turns[turn] == CAS_HELD &&
-           kw_change_rules_at(KW_LADDER_ATOMICS, KW_OLD(STAMPED)).atomics != KW_ATOMICS_HELD;
+           kw_change_rules_at(KW_LADDER_ATOMICS, KW_OLD(STAMPED)).regime.atomics != KW_ATOMICS_HELD;
 }
 
 static void

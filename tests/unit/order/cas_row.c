@@ -17,7 +17,7 @@ writes_writer(const cas_model *model, const op *of)
 {
     cas_turn turn = op_turn(model, of);
     return turn == CAS_HELD
-               ? kw_change_rules_at(KW_LADDER_ATOMICS, KW_OLD(STAMPED)).order == KW_WRITE_ORDER_STAMP
+               ? kw_change_rules_at(KW_LADDER_ATOMICS, KW_OLD(STAMPED)).regime.order == KW_WRITE_ORDER_STAMP
                : turn == CAS_ALLOWED;
 }
 

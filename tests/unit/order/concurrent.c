@@ -5,14 +5,16 @@
 #include "store/refuse.h"
 
 static const kw_ordering orderings[] = {
-    [KW_WRITE_ORDER_STORE] = {.order = KW_WRITE_ORDER_STORE, .family = {(const uint8_t *)"f", 1}},
-    [KW_WRITE_ORDER_RAISED] = {.order = KW_WRITE_ORDER_RAISED, .family = {(const uint8_t *)"f", 1}},
-    [KW_WRITE_ORDER_STAMP] = {.order = KW_WRITE_ORDER_STAMP,
+    [KW_WRITE_ORDER_STORE] = {.regime.order = KW_WRITE_ORDER_STORE, .family = {(const uint8_t *)"f", 1}},
+    [KW_WRITE_ORDER_RAISED] = {.regime.order = KW_WRITE_ORDER_RAISED, .family = {(const uint8_t *)"f", 1}},
+    [KW_WRITE_ORDER_STAMP] = {.regime.order = KW_WRITE_ORDER_STAMP,
                               .family = {(const uint8_t *)"f", 1},
-                              .waits_for_next_ms = true,
-                              .keeps_gone = true}};
-static const kw_ordering atomic_ordering = {
-    .order = KW_WRITE_ORDER_STAMP, .atomics = true, .counters = true, .family = {(const uint8_t *)"f", 1}};
+                              .regime.waits_for_next_ms = true,
+                              .regime.keeps_gone = true}};
+static const kw_ordering atomic_ordering = {.regime.order = KW_WRITE_ORDER_STAMP,
+                                            .regime.atomics = KW_ATOMICS_CAS,
+                                            .counters = true,
+                                            .family = {(const uint8_t *)"f", 1}};
 
 typedef struct caller caller;
 

@@ -175,7 +175,8 @@ order_row(kw_arena *arena, const char *cells)
 void
 order_write_row(order_bed *bed, const char *table, const char *key, const char *cells)
 {
-    static const kw_ordering marked = {.order = KW_WRITE_ORDER_STAMP, .family = {(const uint8_t *)"f", 1}};
+    static const kw_ordering marked = {.regime.order = KW_WRITE_ORDER_STAMP,
+                                       .family = {(const uint8_t *)"f", 1}};
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_row row = order_row(arena, cells);
     kw_marker *markers = KW_ARENA_ARRAY(arena, kw_marker, row.cells_count);

@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-static const kw_ordering ordering = {.order = KW_WRITE_ORDER_STAMP,
+static const kw_ordering ordering = {.regime.order = KW_WRITE_ORDER_STAMP,
                                      .family = {(const uint8_t *)"f", 1},
-                                     .waits_for_next_ms = true,
-                                     .keeps_gone = true};
+                                     .regime.waits_for_next_ms = true,
+                                     .regime.keeps_gone = true};
 #define ERA 7 /* of the fence, when the get began */
 
 static const kw_row_target other = {.table = {(const uint8_t *)"new", 3}, .row = {(const uint8_t *)"n", 1}};

@@ -5,8 +5,10 @@
 #include "store/control.h"
 #include "store/hbase/thrift2/convert.h"
 
-static const kw_ordering counted = {
-    .order = KW_WRITE_ORDER_STAMP, .atomics = true, .counters = true, .family = {(const uint8_t *)"f", 1}};
+static const kw_ordering counted = {.regime.order = KW_WRITE_ORDER_STAMP,
+                                    .regime.atomics = KW_ATOMICS_CAS,
+                                    .counters = true,
+                                    .family = {(const uint8_t *)"f", 1}};
 static const kw_row_target other[] = {{KW_BYTES_LITERAL("new"), KW_BYTES_LITERAL("n"), 0}};
 
 #define TIME_MS 1000
@@ -476,9 +478,9 @@ test_compared_far_ahead(void)
 static void
 test_given_timestamp(void)
 {
-    static const kw_ordering changing = {.order = KW_WRITE_ORDER_STAMP,
-                                         .atomics = true,
-                                         .keeps_gone = true,
+    static const kw_ordering changing = {.regime.order = KW_WRITE_ORDER_STAMP,
+                                         .regime.atomics = KW_ATOMICS_CAS,
+                                         .regime.keeps_gone = true,
                                          .family = {(const uint8_t *)"f", 1}};
     static const struct {
         const kw_ordering *how;
@@ -541,9 +543,9 @@ test_expiry(void)
     const int64_t writer_ms = 2 * LATE_MS + 90000;
     for (int keeps = 0; keeps < 2; keeps++) {
         g_autoptr(kw_arena) arena = kw_arena_new();
-        const kw_ordering how = {.order = KW_WRITE_ORDER_STAMP,
-                                 .atomics = true,
-                                 .keeps_gone = keeps,
+        const kw_ordering how = {.regime.order = KW_WRITE_ORDER_STAMP,
+                                 .regime.atomics = KW_ATOMICS_CAS,
+                                 .regime.keeps_gone = keeps,
                                  .family = {(const uint8_t *)"f", 1}};
         order_bed bed = order_bed_new();
         put_cells found = {.count = 0};

@@ -8,10 +8,10 @@
 
 #define ERA 7 /* of the fence, when the copy began */
 
-static const kw_ordering ordering = {.order = KW_WRITE_ORDER_STAMP,
+static const kw_ordering ordering = {.regime.order = KW_WRITE_ORDER_STAMP,
                                      .family = {(const uint8_t *)"f", 1},
-                                     .waits_for_next_ms = true,
-                                     .keeps_gone = true};
+                                     .regime.waits_for_next_ms = true,
+                                     .regime.keeps_gone = true};
 
 /* --- rows ---------------------------------------------------------------------------------------- */
 
@@ -102,10 +102,10 @@ test_examples(void)
 
 /* --- kw:w ---------------------------------------------------------------------------------------- */
 
-static const kw_ordering counted = {.order = KW_WRITE_ORDER_STAMP,
-                                    .atomics = true,
-                                    .waits_for_next_ms = true,
-                                    .keeps_gone = true,
+static const kw_ordering counted = {.regime.order = KW_WRITE_ORDER_STAMP,
+                                    .regime.atomics = KW_ATOMICS_CAS,
+                                    .regime.waits_for_next_ms = true,
+                                    .regime.keeps_gone = true,
                                     .family = {(const uint8_t *)"f", 1}};
 
 /* The old row is the one in which atomic operations compare kw:w. */

@@ -4,7 +4,8 @@
 #include "order_bed.h"
 #include "store/order/order_internal.h"
 
-static const kw_ordering ordering = {.order = KW_WRITE_ORDER_STAMP, .family = {(const uint8_t *)"f", 1}};
+static const kw_ordering ordering = {.regime.order = KW_WRITE_ORDER_STAMP,
+                                     .family = {(const uint8_t *)"f", 1}};
 
 typedef struct merge_case {
     const char *what;

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-static const kw_ordering ordering = {.order = KW_WRITE_ORDER_RAISED, .family = {(const uint8_t *)"f", 1}};
+static const kw_ordering ordering = {.regime.order = KW_WRITE_ORDER_RAISED,
+                                     .family = {(const uint8_t *)"f", 1}};
 
 /* Longer than any wait of these tests before its first check of the clock. */
 #define RUN_MS (SKEW_MS + 12)
@@ -279,7 +280,7 @@ test_removal_far_ahead(void)
     for (int raised = 0; raised <= 1; raised++) {
         g_autoptr(kw_arena) arena = kw_arena_new();
         const put_case before = {"", 9000, 0, 0};
-        const kw_ordering store = {.order = KW_WRITE_ORDER_STORE, .family = {(const uint8_t *)"f", 1}};
+        const kw_ordering store = {.regime.order = KW_WRITE_ORDER_STORE, .family = {(const uint8_t *)"f", 1}};
         order_bed bed = bed_with(&before);
         order_answer answer = {0};
         kw_write removal = order_removal(arena, raised ? &ordering : &store, "r", "");

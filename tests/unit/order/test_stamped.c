@@ -1,11 +1,12 @@
 /* order: stamp: when writes are acknowledged, and the gone cells of removals. */
 #include "order_bed.h"
 
-static const kw_ordering stamped = {.order = KW_WRITE_ORDER_STAMP, .family = {(const uint8_t *)"f", 1}};
-static const kw_ordering spaced = {.order = KW_WRITE_ORDER_STAMP,
+static const kw_ordering stamped = {.regime.order = KW_WRITE_ORDER_STAMP,
+                                    .family = {(const uint8_t *)"f", 1}};
+static const kw_ordering spaced = {.regime.order = KW_WRITE_ORDER_STAMP,
                                    .family = {(const uint8_t *)"f", 1},
-                                   .waits_for_next_ms = true,
-                                   .keeps_gone = true};
+                                   .regime.waits_for_next_ms = true,
+                                   .regime.keeps_gone = true};
 
 typedef struct wait_case {
     const kw_ordering *ordering;

@@ -2,9 +2,10 @@
 #include "order_bed.h"
 
 static const kw_ordering ordering = {
-    .order = KW_WRITE_ORDER_STAMP, .family = {(const uint8_t *)"f", 1}, .keeps_gone = true};
+    .regime.order = KW_WRITE_ORDER_STAMP, .family = {(const uint8_t *)"f", 1}, .regime.keeps_gone = true};
 
-static const kw_ordering leaving = {.order = KW_WRITE_ORDER_RAISED, .family = {(const uint8_t *)"f", 1}};
+static const kw_ordering leaving = {.regime.order = KW_WRITE_ORDER_RAISED,
+                                    .family = {(const uint8_t *)"f", 1}};
 
 static void
 sweep_row_as(order_bed *bed, const kw_ordering *how, const char *row, int64_t until_ms)

@@ -345,8 +345,9 @@ test_held_atomics_of_shared_store(void)
                                               "put_if needs atomics: true", "put_if needs atomics: true"};
         for (size_t j = 0; j < G_N_ELEMENTS(names); j++) {
             kw_table *table = (kw_table *)desk_table(self, names[j]);
-            table->changing = table->changing_order = table->atomics_held = true;
-            table->ordering.order = orders[i];
+            kw_regime *regime = &table->ordering.regime;
+            regime->order = orders[i];
+            regime->atomics = regime->atomics == KW_ATOMICS_OFF ? KW_ATOMICS_OFF : KW_ATOMICS_HELD;
             g_assert_nonnull(strstr(refusal(self, names[j]), reasons[j]));
         }
         kw_error error;

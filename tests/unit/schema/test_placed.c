@@ -34,18 +34,23 @@ model_of(const char *yaml)
 static kw_placing
 changing(kw_model *old)
 {
+    static const kw_regime held = {.order = KW_WRITE_ORDER_STORE, .atomics = KW_ATOMICS_HELD};
     return (kw_placing){.table = "t",
                         .path = "primary",
-                        .given_layout = 1,
-                        .given_store_table = "t",
-                        .layout = 2,
-                        .store_table = "t_L2",
+                        .given = {1, "t"},
+                        .now = {2, "t_L2"},
+                        .change = KW_TABLE_MOVES,
+                        .regime = &held,
                         .old_model = old,
-                        .old_layout = 1,
-                        .old_store_table = "t",
+                        .old = {1, "t"},
                         .role = ROLE_WRITE,
-                        .old_role = ROLE_ALL,
-                        .atomics_held = true};
+                        .old_role = ROLE_ALL};
+}
+
+static bool
+is_held(const kw_table *table)
+{
+    return table->ordering.regime.atomics == KW_ATOMICS_HELD;
 }
 
 static kw_policy *
@@ -106,7 +111,7 @@ test_changing(void)
     kw_model_unref(old); /* the policy has its own reference */
     const kw_table *table = kw_policy_table(policy, 0);
     const kw_path *path = &table->paths[0];
-    g_assert_true(table->changing && table->atomics_held);
+    g_assert_true(table->change == KW_TABLE_MOVES && kw_table_changes_rows(table) && is_held(table));
     g_assert_cmpuint(path->placements_count, ==, 2);
     g_assert_cmpuint(table->placements_count, ==, 2);
     for (size_t number = 0; number < 2; number++) {
@@ -130,26 +135,42 @@ test_changing(void)
     g_assert_cmpuint(kw_layout_buckets(path->placements[0].layout), ==, 4);
 }
 
-/* The version of a change can set the order of writes; the catalog's order then does not apply. */
+/* A change can set the regime. Then the catalog only decides whether atomic operations are allowed. */
 static void
-test_order(void)
+test_regime(void)
 {
+    static const kw_regime regime = {.order = KW_WRITE_ORDER_STAMP,
+                                     .atomics = KW_ATOMICS_HELD,
+                                     .waits_for_next_ms = true,
+                                     .keeps_gone = true};
     g_autoptr(kw_model) old = model_of(OLD);
     kw_placing placing = changing(old);
-    for (int sets = 0; sets < 2; sets++) {
-        placing.sets_order = sets;
-        placing.order = KW_WRITE_ORDER_STAMP;
-        placing.waits_for_next_ms = placing.keeps_gone = true;
-        g_autoptr(kw_policy) policy = placed(NEW, &placing, 1);
-        const kw_table *table = kw_policy_table(policy, 0);
-        kw_write_order before = sets ? KW_WRITE_ORDER_STAMP : KW_WRITE_ORDER_STORE;
-        g_assert_cmpint(table->changing_order, ==, sets);
-        g_assert_cmpint(table->ordering.order, ==, before);
-        g_assert_cmpint(table->ordering.waits_for_next_ms, ==, sets);
-        g_assert_cmpint(table->ordering.keeps_gone, ==, sets);
-        kw_policy_set_order(policy, 0, sets ? KW_WRITE_ORDER_STORE : KW_WRITE_ORDER_STAMP, true);
-        g_assert_cmpint(table->ordering.order, ==, KW_WRITE_ORDER_STAMP);
-    }
+    placing.regime = &regime;
+    g_autoptr(kw_policy) policy = placed(NEW, &placing, 1);
+    const kw_table *table = kw_policy_table(policy, 0);
+    g_assert_true(kw_regime_equal(table->ordering.regime, regime));
+    kw_policy_set_order(policy, 0, KW_WRITE_ORDER_STORE, true);
+    g_assert_true(kw_regime_equal(table->ordering.regime, regime));
+    kw_policy_set_order(policy, 0, KW_WRITE_ORDER_STORE, false);
+    g_assert_cmpint(table->ordering.regime.order, ==, KW_WRITE_ORDER_STAMP);
+    g_assert_cmpint(table->ordering.regime.atomics, ==, KW_ATOMICS_OFF);
+    g_assert_true(table->ordering.regime.waits_for_next_ms && table->ordering.regime.keeps_gone);
+}
+
+/* With one writer, a change sets no regime. */
+static void
+test_no_regime(void)
+{
+    static const kw_regime stamp = {.order = KW_WRITE_ORDER_STAMP, .atomics = KW_ATOMICS_CAS};
+    g_autoptr(kw_model) old = model_of(OLD);
+    kw_placing placing = changing(old);
+    placing.regime = NULL;
+    g_autoptr(kw_policy) policy = placed(NEW, &placing, 1);
+    const kw_table *table = kw_policy_table(policy, 0);
+    g_assert_true(table->change == KW_TABLE_MOVES && !table->regime_of_change);
+    g_assert_cmpint(table->ordering.regime.atomics, ==, KW_ATOMICS_NATIVE);
+    kw_policy_set_order(policy, 0, KW_WRITE_ORDER_STAMP, true);
+    g_assert_true(kw_regime_equal(table->ordering.regime, stamp));
 }
 
 /* A path that is being added gets writes and no reads, until the change lets scans read it. */
@@ -158,15 +179,14 @@ test_added(void)
 {
 #define ADDED "    paths: {p: {key: [hash: id, field: id]}}\n"
     kw_placing placing = {
-        .table = "t", .path = "p", .given_layout = 1, .given_store_table = "t_p", .layout = 1, .adds = true};
-    placing.store_table = placing.given_store_table;
+        .table = "t", .path = "p", .given = {1, "t_p"}, .now = {1, "t_p"}, .change = KW_TABLE_ADDS};
     placing.old_role = (kw_role)ROLE_ALL;
     for (int scanned = 0; scanned < 2; scanned++) {
         placing.role = scanned ? (kw_role)ROLE_ALL : (kw_role)ROLE_WRITE;
         g_autoptr(kw_policy) policy = placed(OLD ADDED, &placing, 1);
         const kw_table *table = kw_policy_table(policy, 0);
         const kw_path *path = &table->paths[1];
-        g_assert_true(table->changing);
+        g_assert_cmpint(table->change, ==, KW_TABLE_ADDS);
         g_assert_cmpuint(path->placements_count, ==, 1);
         g_assert_true(path->placements[0].role.put == 1);
         g_assert_cmpint(path->placements[0].role.scan, ==, scanned);
@@ -190,8 +210,8 @@ test_primary_while_added(void)
 #define TWO_PATHS "    paths: {o: {key: [literal: x, field: id]}, p: {key: [hash: id, field: id]}}\n"
     static const char *const names[] = {"o", "p"};
     for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
-        kw_placing placing = {.table = "t", .path = names[i], .given_layout = 1, .layout = 1, .adds = true};
-        placing.given_store_table = placing.store_table = i ? "t_p" : "t_o";
+        kw_placing placing = {.table = "t", .path = names[i], .change = KW_TABLE_ADDS};
+        placing.given = placing.now = (kw_placed_rule){1, i ? "t_p" : "t_o"};
         placing.role = (kw_role)ROLE_WRITE;
         placing.old_role = (kw_role){.put = 2, .remove = 1, .get = true, .scan = true};
         g_autoptr(kw_policy) policy = placed(OLD TWO_PATHS, &placing, 1);
@@ -218,8 +238,7 @@ test_added_with_choices(void)
         FIELDS "    key: [" RANDOM ", field: id]\n    paths: {p: {key: [field: id]}, " BY "}\n",
         FIELDS "    key: [" RANDOM ", field: id]\n    paths: {p: {key: [" RANDOM ", field: id]}, " BY "}\n"};
     kw_placing placing = {
-        .table = "t", .path = "p", .given_layout = 1, .given_store_table = "t_p", .layout = 1, .adds = true};
-    placing.store_table = placing.given_store_table;
+        .table = "t", .path = "p", .given = {1, "t_p"}, .now = {1, "t_p"}, .change = KW_TABLE_ADDS};
     placing.old_role = (kw_role)ROLE_ALL;
     placing.role = (kw_role)ROLE_WRITE;
     for (size_t i = 0; i < G_N_ELEMENTS(texts); i++)
@@ -231,9 +250,10 @@ static void
 test_changed(void)
 {
     kw_placing placing = changing(NULL);
+    placing.change = KW_TABLE_UNCHANGED;
     g_autoptr(kw_policy) policy = placed(NEW, &placing, 1);
     const kw_table *table = kw_policy_table(policy, 0);
-    g_assert_false(table->changing || table->atomics_held);
+    g_assert_false(kw_table_changes_rows(table) || is_held(table));
     g_assert_cmpuint(table->placements_count, ==, 1);
     g_assert_cmpuint(kw_layout_number(table->paths[0].layout), ==, 2);
     g_assert_true(kw_bytes_equal(table->paths[0].store_table, KW_BYTES_LITERAL("t_L2")));
@@ -250,7 +270,7 @@ test_not_applied(void)
         kw_placing placing = changing(old);
         g_autoptr(kw_policy) policy = placed(texts[i], &placing, 1);
         const kw_table *table = kw_policy_table(policy, 0);
-        g_assert_false(table->changing || table->atomics_held);
+        g_assert_false(kw_table_changes_rows(table) || is_held(table));
         g_assert_cmpuint(table->placements_count, ==, 1);
         g_assert_cmpuint(kw_layout_number(table->paths[0].layout), ==, i == 0 ? 7 : 1);
         g_assert_true(kw_bytes_equal(table->paths[0].store_table, kw_bytes_of_text(i == 0 ? "t" : "other")));
@@ -268,10 +288,8 @@ test_numbers(void)
         model_of(FIELDS "    key: [field: id]\n    paths: {second: {key: [literal: x, field: id]}}\n");
     kw_placing placings[] = {changing(old), changing(old)};
     placings[1].path = "second";
-    placings[1].given_store_table = "t_second";
-    placings[1].store_table = "t_second_L2";
-    placings[1].old_store_table = "t_second";
-    placings[0].atomics_held = placings[1].atomics_held = false;
+    placings[1].given.store_table = placings[1].old.store_table = "t_second";
+    placings[1].now.store_table = "t_second_L2";
     g_autoptr(kw_policy) policy = placed(NEW PATHS, placings, 2);
     const kw_table *table = kw_policy_table(policy, 0);
     static const char *const expected[] = {"t_L2", "t", "t_second_L2", "t_second", "t_any", "t_by"};
@@ -286,8 +304,7 @@ test_numbers(void)
     g_assert_true(table->paths[2].placements == &table->placements[4]);
     g_assert_true(table->association->placements == &table->placements[5]);
     g_assert_cmpuint(table->paths[2].placements_count, ==, 1);
-    g_assert_true(table->changing);
-    g_assert_false(table->atomics_held);
+    g_assert_cmpint(table->change, ==, KW_TABLE_MOVES);
     assert_key(&table->placements[3], "7861");
 }
 
@@ -300,15 +317,15 @@ test_names(void)
     assert_refused(NEW, &placing, "table t has no path gone, and the key rule of this path is being changed");
     placing.table = "gone";
     assert_refused(NEW, &placing, "the policy has no table gone");
-    placing.old_model = NULL; /* only a change under way needs the path */
+    placing.change = KW_TABLE_UNCHANGED; /* only a change under way needs the path */
     kw_policy_unref(placed(NEW, &placing, 1));
     placing = changing(old);
     placing.path = "p";
-    placing.given_store_table = "t_p";
+    placing.given.store_table = "t_p";
     assert_refused(NEW "    paths: {p: {key: [hash: id, field: id]}}\n", &placing,
                    "path p: the policy with the old key rule has no such path of table t");
     placing.path = "by";
-    placing.given_store_table = "t_by";
+    placing.given.store_table = "t_by";
     g_autoptr(kw_model) with = model_of(OLD "    paths: {by: {association: true, key: [field: id]}}\n");
     placing.old_model = with;
     assert_refused(FIELDS "    key: [salt: {algorithm: random, buckets: 4}, field: id]\n"
@@ -349,15 +366,15 @@ test_places(void)
 {
     g_autoptr(kw_model) old = model_of(OLD);
     kw_placing placing = changing(old);
-    placing.old_store_table = "t_L2";
+    placing.old.store_table = "t_L2";
     assert_refused(NEW, &placing,
                    "path primary: the old and the new key rule have the same store table, t_L2");
-    placing.old_store_table = "t";
-    placing.old_layout = 2;
+    placing.old.store_table = "t";
+    placing.old.layout = 2;
     assert_refused(NEW, &placing,
                    "path primary: the old and the new key rule have the same layout number, 2");
     placing = changing(old);
-    placing.old_store_table = "t_old";
+    placing.old.store_table = "t_old";
     static const char *const used[] = {"t_old", "t_L2"};
     for (size_t i = 0; i < G_N_ELEMENTS(used); i++) {
         g_autofree char *yaml =
@@ -423,7 +440,8 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/schema/placed/changing", test_changing);
-    g_test_add_func("/schema/placed/order", test_order);
+    g_test_add_func("/schema/placed/regime", test_regime);
+    g_test_add_func("/schema/placed/no-regime", test_no_regime);
     g_test_add_func("/schema/placed/added", test_added);
     g_test_add_func("/schema/placed/primary-while-added", test_primary_while_added);
     g_test_add_func("/schema/placed/added-with-choices", test_added_with_choices);

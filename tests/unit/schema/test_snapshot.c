@@ -5,26 +5,27 @@
 #define TWO ONE "    paths: {second: {key: [{hash: id}, {field: id}]}}\n"
 
 static void
-assert_order(const char *yaml, kw_write_order order, bool atomics)
+assert_order(const char *yaml, kw_write_order order, kw_atomics atomics)
 {
     g_autoptr(kw_policy) policy = test_policy(yaml);
     const kw_table *table = kw_policy_table(policy, 0);
     g_assert_cmpint(kw_table_default_order(table), ==, order);
-    g_assert_cmpint(table->ordering.order, ==, order);
-    g_assert_cmpint(table->ordering.atomics, ==, atomics);
+    g_assert_cmpint(table->ordering.regime.order, ==, order);
+    g_assert_cmpint(table->ordering.regime.atomics, ==, atomics);
+    g_assert_true(table->change == KW_TABLE_UNCHANGED && !table->regime_of_change);
 }
 
 /* One path: the store orders the writes. Several paths: the gateway sets timestamps. */
 static void
 test_order(void)
 {
-    assert_order(ONE, KW_WRITE_ORDER_STORE, true);
-    assert_order(TWO, KW_WRITE_ORDER_STAMP, false);
-    assert_order(ONE "    order: store\n", KW_WRITE_ORDER_STORE, true);
-    assert_order(ONE "    order: stamp\n", KW_WRITE_ORDER_STAMP, false);
-    assert_order(ONE "    order: store\n    atomics: false\n", KW_WRITE_ORDER_STORE, false);
-    assert_order(ONE "    order: stamp\n    atomics: true\n", KW_WRITE_ORDER_STAMP, true);
-    assert_order(TWO "    atomics: true\n", KW_WRITE_ORDER_STAMP, true);
+    assert_order(ONE, KW_WRITE_ORDER_STORE, KW_ATOMICS_NATIVE);
+    assert_order(TWO, KW_WRITE_ORDER_STAMP, KW_ATOMICS_OFF);
+    assert_order(ONE "    order: store\n", KW_WRITE_ORDER_STORE, KW_ATOMICS_NATIVE);
+    assert_order(ONE "    order: stamp\n", KW_WRITE_ORDER_STAMP, KW_ATOMICS_OFF);
+    assert_order(ONE "    order: store\n    atomics: false\n", KW_WRITE_ORDER_STORE, KW_ATOMICS_OFF);
+    assert_order(ONE "    order: stamp\n    atomics: true\n", KW_WRITE_ORDER_STAMP, KW_ATOMICS_CAS);
+    assert_order(TWO "    atomics: true\n", KW_WRITE_ORDER_STAMP, KW_ATOMICS_CAS);
 }
 
 /* Tables are found by name, whatever the order in which the policy declares them. */
@@ -72,15 +73,16 @@ test_changed_order(void)
         test_policy("    fields: {id: string, n: int, c: {type: int, counter: true}, m: int}\n"
                     "    key: [{field: id}]\n");
     const kw_table *table = kw_policy_table(policy, 0);
-    g_assert_true(table->ordering.counters && table->ordering.atomics);
+    g_assert_true(table->ordering.counters && table->ordering.regime.atomics == KW_ATOMICS_NATIVE);
     g_assert_true(kw_bytes_equal(table->ordering.family, KW_BYTES_LITERAL("d")));
     kw_policy_set_order(policy, 0, KW_WRITE_ORDER_STAMP, false);
-    g_assert_cmpint(table->ordering.order, ==, KW_WRITE_ORDER_STAMP);
-    g_assert_false(table->ordering.counters || table->ordering.atomics || table->atomics);
+    g_assert_cmpint(table->ordering.regime.order, ==, KW_WRITE_ORDER_STAMP);
+    g_assert_cmpint(table->ordering.regime.atomics, ==, KW_ATOMICS_OFF);
     kw_policy_set_order(policy, 0, KW_WRITE_ORDER_STAMP, true);
-    g_assert_true(table->ordering.counters && table->ordering.atomics && table->atomics);
+    g_assert_cmpint(table->ordering.regime.atomics, ==, KW_ATOMICS_CAS);
     kw_policy_set_order(policy, 0, KW_WRITE_ORDER_STORE, true);
-    g_assert_true(table->ordering.counters && table->ordering.atomics && table->atomics);
+    g_assert_cmpint(table->ordering.regime.atomics, ==, KW_ATOMICS_NATIVE);
+    g_assert_true(table->ordering.counters);
     g_autoptr(kw_policy) first = /* the first field is a counter */
         test_policy("    fields: {c: {type: int, counter: true}, id: string}\n    key: [{field: id}]\n");
     g_assert_true(kw_policy_table(first, 0)->ordering.counters);

@@ -37,8 +37,7 @@ hold(const kw_policy *policy, const char *table, bool held)
 {
     const kw_table *found = kw_policy_find_table(policy, kw_bytes_of_text(table));
     kw_table *edited = (kw_table *)(uintptr_t)found;
-    edited->atomics = true;
-    edited->atomics_held = held;
+    edited->ordering.regime.atomics = held ? KW_ATOMICS_HELD : KW_ATOMICS_NATIVE;
 }
 
 void

@@ -59,8 +59,8 @@ apart_fixture_open_over(apart_fixture *self, const char *table, kw_store *inner)
     write_to(self, BOTH);
     self->path->placements = self->table->placements = self->placements;
     self->path->placements_count = self->table->placements_count = 2;
-    self->table->changing = true;
-    self->table->ordering.keeps_gone = true;
+    self->table->change = KW_TABLE_MOVES;
+    self->table->ordering.regime.keeps_gone = true;
 }
 
 void
@@ -74,9 +74,9 @@ apart_put(apart_fixture *self, apart_side sides, const char *record, int64_t tim
 {
     write_to(self, sides);
     self->desk->options = (kw_write_options){.has_timestamp = timestamp > 0, .timestamp = timestamp};
-    self->table->ordering.keeps_gone = timestamp == 0 || self->traces;
+    self->table->ordering.regime.keeps_gone = timestamp == 0 || self->traces;
     g_assert_cmpstr(desk_put(self->desk, self->table->name, record)->error.text, ==, "");
-    self->table->ordering.keeps_gone = true;
+    self->table->ordering.regime.keeps_gone = true;
     write_to(self, BOTH);
 }
 

@@ -54,15 +54,14 @@ placing_of(const char *path, changing_version version, kw_model *old)
 {
     static const kw_role write = {1, 1, false, false}, all = {1, 1, true, true};
     bool primary = g_str_equal(path, "primary"), reads_new = version == CHANGING_BOTH_NEW;
+    kw_placed_rule given = {1, primary ? "t" : "t_second"};
     return (kw_placing){.table = "t",
                         .path = path,
-                        .given_layout = 1,
-                        .given_store_table = primary ? "t" : "t_second",
-                        .layout = 2,
-                        .store_table = primary ? "t_L2" : "t_second_L2",
-                        .old_model = version == CHANGING_NEW ? NULL : old,
-                        .old_layout = 1,
-                        .old_store_table = primary ? "t" : "t_second",
+                        .given = given,
+                        .now = {2, primary ? "t_L2" : "t_second_L2"},
+                        .change = version == CHANGING_NEW ? KW_TABLE_UNCHANGED : KW_TABLE_MOVES,
+                        .old_model = old,
+                        .old = given,
                         .role = reads_new ? all : write,
                         .old_role = reads_new ? write : all,
                         .both_complete = reads_new};

@@ -57,7 +57,7 @@ placed_fixture_place(placed_fixture *self, const char *now, const char *then)
                                          .role = {.put = 1, .remove = 1, .get = true, .scan = true}};
     self->path->placements = self->table->placements = self->placements;
     self->path->placements_count = self->table->placements_count = 2;
-    self->table->changing = true;
+    self->table->change = KW_TABLE_MOVES;
     create(self->desk, now);
     create(self->desk, then);
 }

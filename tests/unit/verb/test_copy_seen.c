@@ -9,7 +9,7 @@
 #define GONE KW_BYTES_LITERAL("\0kw:r")
 #define WRITER KW_BYTES_LITERAL("\0kw:w")
 
-static const kw_ordering ordering = {.order = KW_WRITE_ORDER_STAMP,
+static const kw_ordering ordering = {.regime.order = KW_WRITE_ORDER_STAMP,
                                      .family = {.data = (const uint8_t *)"d", .size = 1}};
 
 static kw_cell

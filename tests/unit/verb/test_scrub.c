@@ -427,7 +427,7 @@ test_rejected(void)
     assert_rejected(&self, "visits", slice.cursor, "damaged");
     bytes[5] ^= 1;
     assert_rejected(&self, "visits", slice.cursor, "another table");
-    ((kw_table *)self.request.table)->changing = true;
+    ((kw_table *)self.request.table)->change = KW_TABLE_MOVES;
     self.request.cursor = KW_BYTES_NONE;
     self.request.repair = true;
     g_assert_false(scrub_one_slice(&self, &slice));

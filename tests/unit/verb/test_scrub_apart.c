@@ -7,7 +7,8 @@
 
 /* --- two rows ------------------------------------------------------------------------------------ */
 
-static const kw_ordering ordering = {.order = KW_WRITE_ORDER_STAMP, .family = {(const uint8_t *)"f", 1}};
+static const kw_ordering ordering = {.regime.order = KW_WRITE_ORDER_STAMP,
+                                     .family = {(const uint8_t *)"f", 1}};
 
 typedef struct rows_case {
     const char *what;
