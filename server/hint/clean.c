@@ -4,6 +4,12 @@
 #define DAY_S (24 * 60 * 60)
 
 int64_t
+kw_hint_lag_ms(kw_write_order order, int64_t max_clock_skew_ms, int64_t window_ms, int64_t late_ms)
+{
+    return max_clock_skew_ms + (order == KW_WRITE_ORDER_STORE ? 0 : window_ms + late_ms);
+}
+
+int64_t
 kw_hint_grace_ms(const kw_hint_limits *limits)
 {
     if (limits->late_ms == KW_HINT_NO_TIME)
@@ -23,7 +29,8 @@ kw_hint_can_be_cleaned(const kw_hint_facts *facts, const kw_hint_limits *limits)
 {
     if (!kw_hint_is_old(facts->hint_ms, facts->earliest_ms, limits) || facts->has_tuple)
         return false;
-    return facts->newest_ms == KW_HINT_NO_TIME || facts->newest_ms < facts->earliest_ms - limits->keep_ms;
+    return facts->newest_ms == KW_HINT_NO_TIME ||
+           facts->newest_ms < facts->earliest_ms - limits->keep_ms - limits->lag_ms;
 }
 
 int64_t

@@ -10,6 +10,8 @@
  */
 #pragma once
 
+#include "base/ordering.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -22,6 +24,7 @@ typedef struct kw_hint_limits {
     int64_t late_ms;             /* store.late; KW_HINT_NO_TIME: unknown */
     int64_t clock_difference_ms; /* KW_HINT_CLOCK_DIFFERENCE_MS */
     int64_t keep_ms;             /* hints.keep: queries that end within this time find what has moved */
+    int64_t lag_ms;              /* kw_hint_lag_ms */
 } kw_hint_limits;
 
 typedef struct kw_hint_facts {
@@ -33,6 +36,9 @@ typedef struct kw_hint_facts {
     int64_t newest_ms; /* the newest timestamp of the path's fields; KW_HINT_NO_TIME: it has none of them */
 } kw_hint_facts;
 
+/* How much a row's timestamp can be below the time at which the row was written: servers' clocks differ by
+ * max_clock_skew_ms, and a stamp is taken before the put is sent. late_ms must be known. */
+int64_t kw_hint_lag_ms(kw_write_order order, int64_t max_clock_skew_ms, int64_t window_ms, int64_t late_ms);
 /* After this time, no write that has written a hint can still write its row (G). KW_HINT_NO_TIME: unknown. */
 int64_t kw_hint_grace_ms(const kw_hint_limits *limits);
 /* The first condition: before the row is read. */

@@ -4,7 +4,6 @@
 #include <glib.h>
 
 #define READ KW_HINT_STEP_READ
-#define MARK KW_HINT_STEP_MARK
 #define HINTS KW_HINT_STEP_HINTS
 #define STAMP KW_HINT_STEP_STAMP
 #define PUT KW_HINT_STEP_PUT
@@ -17,11 +16,11 @@ static const kw_hint_program store_programs[KW_HINT_OPERATIONS] = {
     /*                          steps                          kw:w,  kw:g,  needs atomics */
     [KW_HINT_PUT_OUTSIDE]    = {{PUT},                         true,  false, false},
     [KW_HINT_PUT_FULL]       = {{HINTS, PUT},                  true,  false, false},
-    [KW_HINT_PUT_PARTIAL]    = {{READ, MARK, HINTS, COMPARE},  true,  true,  true},
+    [KW_HINT_PUT_PARTIAL]    = {{READ, HINTS, COMPARE},        true,  true,  true},
     [KW_HINT_PUT_IF_OUTSIDE] = {{NATIVE},                      true,  true,  true},
     [KW_HINT_PUT_IF_FULL]    = {{HINTS, NATIVE},               true,  true,  true},
-    [KW_HINT_PUT_IF_PARTIAL] = {{READ, MARK, HINTS, COMPARE},  true,  true,  true},
-    [KW_HINT_INCREMENT]      = {{READ, MARK, HINTS, COMPARE},  true,  true,  true},
+    [KW_HINT_PUT_IF_PARTIAL] = {{READ, HINTS, COMPARE},        true,  true,  true},
+    [KW_HINT_INCREMENT]      = {{READ, HINTS, COMPARE},        true,  true,  true},
     [KW_HINT_REMOVE]         = {{REMOVE},                      true,  false, false},
 };
 static const kw_hint_program stamp_programs[KW_HINT_OPERATIONS] = {
@@ -59,9 +58,9 @@ kw_hint_next_after(kw_hint_step step, kw_hint_reply reply)
 {
     switch (reply) {
     case KW_HINT_REPLY_OK:
-        return step == MARK ? KW_HINT_NEXT_READ : KW_HINT_NEXT_STEP;
+        return KW_HINT_NEXT_STEP;
     case KW_HINT_REPLY_NOT_MET:
-        return step == COMPARE || step == MARK || step == REMOVE ? KW_HINT_NEXT_READ : KW_HINT_NEXT_NOT_MET;
+        return step == COMPARE || step == REMOVE ? KW_HINT_NEXT_READ : KW_HINT_NEXT_NOT_MET;
     case KW_HINT_REPLY_FAILED:
         return KW_HINT_NEXT_FAILED;
     case KW_HINT_REPLY_DOUBTFUL:

@@ -29,8 +29,6 @@ typedef enum kw_hint_operation {
 typedef enum kw_hint_step {
     KW_HINT_STEP_END,
     KW_HINT_STEP_READ,    /* reads the touched fields and kw:w; evaluates the condition */
-    KW_HINT_STEP_MARK,    /* writes the first kw:w of a row that has fields of a tuple and no kw:w. Otherwise
-                             the step is skipped. Each message has an id of its own */
     KW_HINT_STEP_HINTS,   /* writes the hints of all paths that need one, at once and without timestamps. All
                              must be answered OK. If no path needs one, the step is skipped */
     KW_HINT_STEP_STAMP,   /* takes the stamp, above those that were read */
@@ -44,7 +42,9 @@ typedef enum kw_hint_step {
 
 typedef struct kw_hint_program {
     kw_hint_step steps[KW_HINT_STEPS_MAX]; /* up to END */
-    bool leaves_writer;                    /* the last step writes a new kw:w */
+    /* The last step writes a new kw:w, with an id of its own. That of a removal stays, too, and can expire
+     * when the grace (clean.h) is over. */
+    bool leaves_writer;
     /* order: store. The last step writes a new kw:g, so that a removal in progress notices it. */
     bool leaves_generation;
     bool needs_atomics; /* refused if the table has `atomics: false` */

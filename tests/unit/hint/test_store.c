@@ -118,24 +118,20 @@ test_slow_clock(void)
 static void
 test_removals(void)
 {
-    write_model model = base(), unmarked;
+    write_model model = base(), outside = base(), unmarked;
     model.removals = GIVES(ABC) | GIVES(A);
     model.ticks = 2;
     unmarked = model;
     unmarked.first_unmarked = true;
     unmarked.calls = DEEP;
     is_right("a record without kw:w", unmarked);
-    unmarked.calls = 3;
-    unmarked.same_id = true;
-    is_wrong("a compare with the id of the first kw:w", unmarked);
-    unmarked.same_id = false;
-    is_wrong("a record without kw:w that does not get one",
-             with_steps(
-                 unmarked, KW_HINT_PUT_PARTIAL,
-                 (kw_hint_program){.steps = {KW_HINT_STEP_READ, KW_HINT_STEP_HINTS, KW_HINT_STEP_COMPARE}}));
-    model.writer_stays = true;
-    is_wrong("a removal that leaves kw:w", model);
-    model.writer_stays = false;
+    outside.puts = GIVES(A) | GIVES(C);
+    outside.removals = GIVES(ABC);
+    outside.ticks = 2;
+    outside.finds = outside.gets = false;
+    is_right("removals beside puts of other fields", outside);
+    outside.record_unmarked = true;
+    is_wrong("a removal of the record that leaves no kw:w", outside);
     model.field_unmarked = true;
     is_wrong("a removal of a field that leaves no kw:w", model);
     model.field_unmarked = false;

@@ -1,6 +1,7 @@
 /* What a write of a record means for its hint paths, the steps of each write, and when a hint can be cleaned.
  */
 #include "hint/clean.h"
+#include "hint/page.h"
 #include "hint/program.h"
 #include "hint/tuple.h"
 
@@ -130,8 +131,7 @@ static void
 test_replies(void)
 {
     g_assert_cmpint(kw_hint_next_after(KW_HINT_STEP_HINTS, KW_HINT_REPLY_OK), ==, KW_HINT_NEXT_STEP);
-    g_assert_cmpint(kw_hint_next_after(KW_HINT_STEP_MARK, KW_HINT_REPLY_OK), ==, KW_HINT_NEXT_READ);
-    g_assert_cmpint(kw_hint_next_after(KW_HINT_STEP_MARK, KW_HINT_REPLY_NOT_MET), ==, KW_HINT_NEXT_READ);
+    g_assert_cmpint(kw_hint_next_after(KW_HINT_STEP_REMOVE, KW_HINT_REPLY_NOT_MET), ==, KW_HINT_NEXT_READ);
     g_assert_cmpint(kw_hint_next_after(KW_HINT_STEP_COMPARE, KW_HINT_REPLY_NOT_MET), ==, KW_HINT_NEXT_READ);
     g_assert_cmpint(kw_hint_next_after(KW_HINT_STEP_NATIVE, KW_HINT_REPLY_NOT_MET), ==, KW_HINT_NEXT_NOT_MET);
     g_assert_cmpint(kw_hint_next_after(KW_HINT_STEP_PUT, KW_HINT_REPLY_FAILED), ==, KW_HINT_NEXT_FAILED);
@@ -174,6 +174,19 @@ test_cleaning(void)
 }
 
 static void
+test_lag(void)
+{
+    kw_hint_facts facts = {.hint_ms = 1000, .earliest_ms = 2000, .newest_ms = 1399};
+    kw_hint_limits lagging = limits;
+    lagging.lag_ms = kw_hint_lag_ms(KW_WRITE_ORDER_STORE, 20, 30, 40);
+    g_assert_cmpint(lagging.lag_ms, ==, 20);
+    g_assert_cmpint(kw_hint_lag_ms(KW_WRITE_ORDER_STAMP, 20, 30, 40), ==, 90);
+    g_assert_false(kw_hint_can_be_cleaned(&facts, &lagging));
+    facts.newest_ms = 1379;
+    g_assert_true(kw_hint_can_be_cleaned(&facts, &lagging));
+}
+
+static void
 test_expiry(void)
 {
     const int64_t ttls_s[] = {60, 3600, 0};
@@ -181,6 +194,48 @@ test_expiry(void)
     g_assert_cmpint(kw_hint_ttl_s(ttls_s, 3, false), ==, 0);
     g_assert_cmpint(kw_hint_ttl_s(ttls_s, 2, true), ==, 0);
     g_assert_cmpint(kw_hint_ttl_s(ttls_s, 0, false), ==, 0);
+}
+
+/* --- pages ------------------------------------------------------------------------------------------ */
+
+static void
+test_returned(void)
+{
+    kw_hint_limits lagging = {.lag_ms = 10};
+    g_assert_cmpint(kw_hint_query_start_ms(100, &lagging), ==, 90);
+    kw_hint_row unmoved = {.has_tuple = true, .is_in_ranges = true, .newest_ms = 50};
+    kw_hint_row moved = {.is_in_ranges = true, .newest_ms = 90}, on_page = moved, outside = moved;
+    kw_hint_row after = moved, remembered = moved, stale = moved;
+    g_assert_true(kw_hint_is_returned(&unmoved, 90));
+    unmoved.is_remembered = true;
+    g_assert_true(kw_hint_is_returned(&unmoved, 90));
+    g_assert_true(kw_hint_is_returned(&moved, 90));
+    on_page.is_on_page = true;
+    outside.is_in_ranges = false;
+    after.is_after = true;
+    remembered.is_remembered = true;
+    stale.newest_ms = 89;
+    g_assert_false(kw_hint_is_returned(&on_page, 90));
+    g_assert_false(kw_hint_is_returned(&outside, 90));
+    g_assert_false(kw_hint_is_returned(&after, 90));
+    g_assert_false(kw_hint_is_returned(&remembered, 90));
+    g_assert_false(kw_hint_is_returned(&stale, 90));
+    remembered.has_tuple = true;
+    g_assert_false(kw_hint_is_returned(&remembered, 90));
+}
+
+static void
+test_memory(void)
+{
+    kw_hint_memory memory = {.count = 0};
+    for (uint64_t hash = 1; hash <= KW_HINT_MEMORY; hash++)
+        kw_hint_memory_add(&memory, hash);
+    kw_hint_memory_add(&memory, 5);
+    g_assert_true(kw_hint_memory_has(&memory, 1));
+    kw_hint_memory_add(&memory, 1000);
+    g_assert_false(kw_hint_memory_has(&memory, 1));
+    g_assert_true(kw_hint_memory_has(&memory, 2) && kw_hint_memory_has(&memory, 1000));
+    g_assert_cmpuint(memory.count, ==, KW_HINT_MEMORY);
 }
 
 int
@@ -195,6 +250,9 @@ main(int argc, char **argv)
     g_test_add_func("/hint/tables/replies", test_replies);
     g_test_add_func("/hint/tables/age", test_age);
     g_test_add_func("/hint/tables/cleaning", test_cleaning);
+    g_test_add_func("/hint/tables/lag", test_lag);
     g_test_add_func("/hint/tables/expiry", test_expiry);
+    g_test_add_func("/hint/tables/returned", test_returned);
+    g_test_add_func("/hint/tables/memory", test_memory);
     return g_test_run();
 }

@@ -81,9 +81,7 @@ is_message(kw_hint_step step)
 static bool
 is_skipped(const search *with, const call *of)
 {
-    kw_hint_step step = call_step(with, of);
-    bool unmarked = !of->seen_writer && seen_fields(of);
-    return (step == KW_HINT_STEP_MARK && !unmarked) || (step == KW_HINT_STEP_HINTS && !of->hints);
+    return call_step(with, of) == KW_HINT_STEP_HINTS && !of->hints;
 }
 
 void
@@ -101,17 +99,6 @@ call_begin_step(const search *with, const world *in, call *of, unsigned step)
         of->sent = call_step(with, of) == KW_HINT_STEP_REMOVE;
 }
 
-/* From the read again, with a new id if the old one was written. */
-static void
-restart(const search *with, world *in, call *of)
-{
-    if (in->row.writer.value == of->id && !with->model->same_id)
-        of->id = in->next_id++;
-    memset(of->seen, 0, sizeof of->seen);
-    of->seen_writer = of->seen_generation = of->newest = of->stamp = of->hinted_at = 0;
-    call_begin_step(with, in, of, 0);
-}
-
 static void
 begin_again(const search *with, const world *in, int index, const char *action)
 {
@@ -120,7 +107,9 @@ begin_again(const search *with, const world *in, int index, const char *action)
     if (index >= LATE) {
         memset(of, 0, sizeof *of);
     } else {
-        restart(with, &next, of);
+        memset(of->seen, 0, sizeof of->seen);
+        of->seen_writer = of->seen_generation = of->newest = of->stamp = of->hinted_at = 0;
+        call_begin_step(with, &next, of, 0);
     }
     take_step(with, &next, action, index);
 }
@@ -132,8 +121,6 @@ go_on(const search *with, world *next, int index, const char *action)
     call *of = &next->calls[index];
     if (index >= LATE)
         memset(of, 0, sizeof *of);
-    else if (kw_hint_next_after(call_step(with, of), KW_HINT_REPLY_OK) == KW_HINT_NEXT_READ)
-        restart(with, next, of);
     else
         call_begin_step(with, next, of, of->step + 1u);
     take_step(with, next, action, index);
@@ -277,16 +264,6 @@ apply_compare(const search *with, const world *in, int index)
     go_on(with, &next, index, "compare is applied");
 }
 
-static void
-apply_mark(const search *with, const world *in, int index)
-{
-    world next = *in;
-    const call *of = &next.calls[index];
-    if (in->row.writer.value == 0)
-        leave_control_cells(with, &next, of, timestamp(with, in, of));
-    go_on(with, &next, index, "the first kw:w is written");
-}
-
 /* --- removals ------------------------------------------------------------------------------------- */
 
 /* The newest timestamp of what is removed; of the record, also of kw:w and kw:g. */
@@ -294,7 +271,7 @@ static uint8_t
 newest_removed(const search *with, const world *in, const call *of)
 {
     uint8_t newest = row_newest(with, in, of->given);
-    if (newest && of->given == ABC && !with->model->writer_stays)
+    if (newest && of->given == ABC)
         newest = MAX(newest, in->row.writer.at);
     return newest ? MAX(newest, in->row.generation.at) : 0;
 }
@@ -324,11 +301,10 @@ mark_removed(const search *with, world *in, const call *of)
             mark_field(in, i, of->stamp);
     if (whole && store) {
         remove_cell(&in->row.generation, of->stamp);
-        if (!with->model->writer_stays)
-            remove_cell(&in->row.writer, of->stamp);
-    } else if (!with->model->field_unmarked) {
-        cell_put(&in->row.writer, store ? timestamp(with, in, of) : (uint8_t)(of->stamp + 1), of->id);
+        remove_cell(&in->row.writer, of->stamp);
     }
+    if (!(whole ? with->model->record_unmarked : with->model->field_unmarked))
+        cell_put(&in->row.writer, store ? timestamp(with, in, of) : (uint8_t)(of->stamp + 1), of->id);
 }
 
 static void
@@ -463,9 +439,6 @@ write_expand(const search *with, const world *in, int index)
         return;
     case KW_HINT_STEP_READ:
         read_row(with, in, index);
-        return;
-    case KW_HINT_STEP_MARK:
-        apply_mark(with, in, index);
         return;
     case KW_HINT_STEP_HINTS:
         expand_hints(with, in, index);

@@ -59,9 +59,8 @@ typedef struct write_model {
     bool gone_short;      /* ... or up to two below it */
     bool no_closure;      /* a partial put touches only paths that have a given field */
     bool no_writer;       /* full puts leave no kw:w */
-    bool writer_stays;    /* removals in order: store do not remove kw:w */
+    bool record_unmarked; /* removals of the record leave no kw:w */
     bool field_unmarked;  /* removals of fields leave no kw:w */
-    bool same_id;         /* a compare writes the id that its first kw:w has left */
     bool no_generation;   /* removals compare nothing */
     bool same_no_hint;    /* a tuple that is written again gets no new hint even if hints expire */
     bool no_window;       /* the row is sent at any time after its hints */
