@@ -10,7 +10,8 @@
 struct kw_workers {
     kw_mutex lock; /* guards the queue and the running jobs; innermost lock */
     kw_condition filled;
-    kw_worker_job *first; /* the oldest waiting job; the list is short, so it is searched linearly */
+    kw_worker_job *first; /* the next waiting job; by round. The list is short, so it is searched linearly */
+    uint64_t round;       /* of the job that was started last */
     _Atomic size_t queued;
     size_t queue_most;
     kw_worker_job *running; /* linked by next, like the waiting jobs */
@@ -147,6 +148,7 @@ dequeue_next(kw_workers *workers)
     unlink_job(&workers->first, job);
     workers->queued--;
     job->started_ns = kw_clock_mono_ns();
+    workers->round = MAX(workers->round, job->round);
     job->next = workers->running;
     workers->running = job;
     return job;
@@ -235,13 +237,19 @@ kw_workers_are_shut(const kw_workers *workers)
 
 /* --- ports --------------------------------------------------------------------------------------- */
 
+/* Adds the job to the round after that of its caller's last waiting job, else to the present round. */
 static void
-append(kw_workers *workers, kw_worker_job *job)
+insert(kw_workers *workers, kw_worker_job *job)
 {
-    kw_worker_job **last = &workers->first;
-    while (*last)
-        last = &(*last)->next;
-    *last = job;
+    kw_worker_job **place = &workers->first;
+    job->round = workers->round;
+    for (const kw_worker_job *other = *place; other; other = other->next)
+        if (other->peer == job->peer && other->caller == job->caller)
+            job->round = other->round + 1;
+    while (*place && (*place)->round <= job->round)
+        place = &(*place)->next;
+    job->next = *place;
+    *place = job;
     workers->queued++;
     kw_condition_signal(&workers->filled);
 }
@@ -269,7 +277,7 @@ enqueue(kw_workers *workers, kw_worker_job *job)
         dropped = drop_one(workers, job->peer);
     bool taken = workers->queued < workers->queue_most;
     if (taken)
-        append(workers, job);
+        insert(workers, job);
     kw_mutex_unlock(&workers->lock);
     if (dropped)
         kw_loop_post(dropped->port->loop, &dropped->task);

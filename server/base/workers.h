@@ -8,11 +8,12 @@
  *
  * The threads are shared fairly. A job names its caller (a connection) and its peer (the client certificate
  * or, without one, the address of the caller; see limits.peer_connections). The next job is one of the peer
- * with the fewest running jobs, and within that peer one of the caller with the fewest. When all threads are
- * busy, a job that has run for KW_WORKER_SLICE_MS must yield to a waiting job whose peer (or caller, within
- * one peer) has fewer running jobs. When the queue is full, a new job replaces a waiting one whose deadline
- * has passed. If there is none, it replaces the newest job of the peer with the most waiting jobs, if its own
- * peer has fewer even with the new job.
+ * with the fewest running jobs, and within that peer one of the caller with the fewest. Where these are
+ * equal, each caller gets one job in each round. When all threads are busy, a job that has run for
+ * KW_WORKER_SLICE_MS must yield to a waiting job whose peer (or caller, within one peer) has fewer running
+ * jobs. When the queue is full, a new job replaces a waiting one whose deadline has passed. If there is none,
+ * it replaces the newest job of the peer with the most waiting jobs, if its own peer has fewer even with the
+ * new job.
  */
 #pragma once
 
@@ -29,6 +30,7 @@ struct kw_worker_job {
     kw_task task;
     kw_worker_port *port;
     kw_worker_job *next;
+    uint64_t round;
     uint32_t peer;        /* the owner sets this and the next two before it submits the job; 0: no peer */
     const void *caller;   /* only compared; NULL: no caller */
     kw_deadline deadline; /* a job that still waits then can be dropped; 0: no deadline */

@@ -191,6 +191,22 @@ test_order(void)
     fair_end(&test, "adbc");
 }
 
+/* Two callers of one peer have queued many jobs. A job of a third caller waits for one of each. */
+static void
+test_rounds(void)
+{
+    fair_test test;
+    fair_start(&test, 8);
+    fair_job jobs[] = {fair_make(&test, 'a', 2, "0"), fair_make(&test, 'b', 1, "1"),
+                       fair_make(&test, 'c', 1, "1"), fair_make(&test, 'd', 1, "2"),
+                       fair_make(&test, 'e', 1, "2"), fair_make(&test, 'f', 1, "3"),
+                       fair_make(&test, 'g', 1, "1")};
+    fair_occupy(&jobs[0]);
+    for (size_t i = 1; i < G_N_ELEMENTS(jobs); i++)
+        g_assert_true(fair_submit(&jobs[i]));
+    fair_end(&test, "abdfceg");
+}
+
 /* The running job yields to another caller's, but not to one of its own caller. */
 static void
 test_yield(void)
@@ -251,6 +267,7 @@ main(int argc, char **argv)
     g_test_add_func("/workers/queue", test_queue);
     g_test_add_func("/workers/shut", test_shut);
     g_test_add_func("/workers/order", test_order);
+    g_test_add_func("/workers/rounds", test_rounds);
     g_test_add_func("/workers/yield", test_yield);
     g_test_add_func("/workers/full", test_full);
     g_test_add_func("/workers/late", test_late);
