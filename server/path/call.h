@@ -22,6 +22,7 @@ typedef struct kw_call kw_call;
 struct kw_call {
     kw_arena *arena;
     kw_account *account; /* account of the caller; NULL: none. Outlives the call */
+    uint32_t peer;       /* number of the caller's peer (kw_worker_job.peer) */
     uint64_t number;     /* number of the call on its loop; older calls of the account have smaller numbers */
     const kw_policy *policy; /* the caller of the verb holds a reference until completion */
     kw_store *store;

@@ -183,6 +183,7 @@ exchange_new(kw_service_worker *worker, kw_request *request, const kw_wire_messa
     name_request(exchange);
     exchange->call = (kw_call){.arena = arena,
                                .account = account,
+                               .peer = kw_request_peer_number(request),
                                .number = worker->calls,
                                .policy = worker->snapshot->policy,
                                .store = worker->service->settings.store,

@@ -7,7 +7,6 @@
 struct kw_compiling {
     kw_worker_job job;
     kw_prepared *prepared; /* owns a reference */
-    kw_deadline deadline;
     bool good;
     kw_error error;
     kw_compiled done; /* NULL: cancelled */
@@ -15,11 +14,14 @@ struct kw_compiling {
     kw_compiling **slot;
 };
 
+static const kw_error too_many = {
+    .code = KW_BUSY, .retry_after_ms = RETRY_MS, .text = "too many filters wait to be compiled"};
+
 static void
 compile(kw_worker_job *job)
 {
     kw_compiling *self = (kw_compiling *)job;
-    if (kw_deadline_passed(self->deadline))
+    if (kw_deadline_passed(job->deadline))
         kw_error_set(&self->error, KW_TIMEOUT, "the deadline passed before the filter was compiled");
     else
         self->good = kw_prepared_compile(self->prepared, &self->error);
@@ -29,7 +31,7 @@ static void
 compiled(kw_worker_job *job)
 {
     kw_compiling *self = (kw_compiling *)job;
-    kw_error error = self->error;
+    kw_error error = job->dropped ? too_many : self->error;
     bool good = self->good;
     kw_compiled done = self->done;
     void *user = self->user;
@@ -60,9 +62,12 @@ kw_compile(kw_call *call, kw_prepared *prepared, kw_compiled done, void *user, k
         return;
     }
     kw_compiling *self = g_new0(kw_compiling, 1);
-    *self = (kw_compiling){.job = {.run = compile, .done = compiled},
+    *self = (kw_compiling){.job = {.peer = call->peer,
+                                   .caller = call->account,
+                                   .deadline = call->deadline,
+                                   .run = compile,
+                                   .done = compiled},
                            .prepared = kw_prepared_ref(prepared),
-                           .deadline = call->deadline,
                            .done = done,
                            .user = user,
                            .slot = slot};
@@ -72,11 +77,9 @@ kw_compile(kw_call *call, kw_prepared *prepared, kw_compiled done, void *user, k
         *slot = self;
         return;
     }
-    kw_error busy = {
-        .code = KW_BUSY, .retry_after_ms = RETRY_MS, .text = "too many filters wait to be compiled"};
     kw_prepared_unref(self->prepared);
     g_free(self);
-    done(user, &busy);
+    done(user, &too_many);
 }
 
 void

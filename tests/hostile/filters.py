@@ -5,7 +5,8 @@ import threading
 import time
 import unittest
 
-from keyway_gateway import PATIENCE, POLICY, Gateway, is_sanitized, plain, record
+from keyway_gateway import PATIENCE, POLICY, Gateway, call_message, is_sanitized, plain, receive_frame, record
+from keyway_thrift import Data
 from keyway_thrift.ttypes import Code, KeywayError, Options, Query
 from thrift.transport.TTransport import TTransportException
 
@@ -13,6 +14,7 @@ ONE_LOOP = POLICY.replace("loops: 2", "loops: 1")
 ENDLESS = r"^(a+)\1+\1+$"  # takes hours on a megabyte
 STALLED = 10  # seconds; a call that once took this long now takes milliseconds
 CALLERS = 4
+PIPELINED = 10  # filters of each connection
 
 
 def regex(expression):
@@ -72,6 +74,12 @@ def slowest_get(gateway, count=4):
     return slowest
 
 
+def seconds(call):
+    began = time.monotonic()
+    call()
+    return time.monotonic() - began
+
+
 def fill(gateway, rows, size):
     data = gateway.data()
     for i in range(rows):
@@ -96,6 +104,22 @@ class Compiling(unittest.TestCase):
 
     def test_the_largest_accepted_filter(self):
         self.assertEqual(self.attack(LARGEST) - {Code.BUSY}, set())
+
+    def test_pipelined_filters(self):
+        """The filter of another caller is compiled before those that connections have pipelined."""
+        message = call_message(Data.scan_args(query=scan(filter=LARGEST)))
+        small = Query(table="events", bound=record(id="good"), filter=regex("a+b"), deadline_ms=PATIENCE * 1000)
+        with Gateway(POLICY) as gateway, contextlib.ExitStack() as stack:
+            data = stack.enter_context(contextlib.closing(gateway.data()))
+            pipelines = [stack.enter_context(contextlib.closing(gateway.connect())) for _ in range(20)]
+            began = time.monotonic()
+            for pipeline in pipelines:
+                pipeline.sendall(message * PIPELINED)
+            own = [seconds(lambda: data.scan(small)) for _ in range(4)]
+            for pipeline in pipelines:
+                for _ in range(PIPELINED):
+                    receive_frame(pipeline)
+            self.assertLess(max(own), (time.monotonic() - began) / 4)
 
     def test_1000_gets_with_a_long_filter(self):
         """The ranges of a query share their filter: it is not parsed for each."""
