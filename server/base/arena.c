@@ -48,9 +48,7 @@ struct kw_arena {
 };
 
 #define FIRST_SIZE ((size_t)4096 - 16 - sizeof(chunk)) /* with malloc's own 16 bytes, one page */
-#define CHUNK_SIZE                                                                                           \
-    ((size_t)14 * 1024 - sizeof(chunk)) /* above 14 KiB, jemalloc adds a page to each block                  \
-                                         */
+#define CHUNK_SIZE ((size_t)14 * 1024 - sizeof(chunk)) /* jemalloc adds a page to larger blocks */
 
 /* Maximum bytes of spare chunks that a thread keeps. */
 #define SMALL_SPARES ((size_t)4 * 1024 * 1024)
