@@ -1,5 +1,6 @@
 /* What a write of a record means for its hint paths, the steps of each write, and when a hint can be cleaned.
  */
+#include "hint/claim.h"
 #include "hint/clean.h"
 #include "hint/page.h"
 #include "hint/program.h"
@@ -238,6 +239,40 @@ test_memory(void)
     g_assert_cmpuint(memory.count, ==, KW_HINT_MEMORY);
 }
 
+/* --- claims ------------------------------------------------------------------------------------------ */
+
+static kw_hint_claim_step
+claim_next(kw_hint_claim_step step, bool atomics, bool is_other, bool is_old, bool holds)
+{
+    kw_hint_claim_facts facts = {
+        .atomics = atomics, .met = true, .is_other = is_other, .is_old = is_old, .holds = holds};
+    return kw_hint_claim_next(step, &facts);
+}
+
+static void
+test_claims(void)
+{
+    const kw_hint_claim_facts not_met = {.atomics = true};
+    g_assert_cmpint(claim_next(KW_HINT_CLAIM_READ, true, false, false, false), ==, KW_HINT_CLAIM_WRITE);
+    g_assert_cmpint(claim_next(KW_HINT_CLAIM_READ, true, true, false, false), ==, KW_HINT_CLAIM_LOOK);
+    g_assert_cmpint(claim_next(KW_HINT_CLAIM_LOOK, true, true, false, false), ==, KW_HINT_CLAIM_FENCE);
+    g_assert_cmpint(claim_next(KW_HINT_CLAIM_LOOK, true, true, true, true), ==, KW_HINT_CLAIM_REFUSED);
+    g_assert_cmpint(claim_next(KW_HINT_CLAIM_LOOK, false, true, true, false), ==, KW_HINT_CLAIM_WRITE);
+    g_assert_cmpint(claim_next(KW_HINT_CLAIM_LOOK, false, true, false, false), ==, KW_HINT_CLAIM_BUSY);
+    g_assert_cmpint(claim_next(KW_HINT_CLAIM_FENCE, true, true, false, false), ==, KW_HINT_CLAIM_WRITE);
+    g_assert_cmpint(claim_next(KW_HINT_CLAIM_WRITE, true, true, false, false), ==, KW_HINT_CLAIM_ROW);
+    g_assert_cmpint(claim_next(KW_HINT_CLAIM_ROW, true, true, false, false), ==, KW_HINT_CLAIM_OK);
+    for (kw_hint_claim_step step = KW_HINT_CLAIM_FENCE; step <= KW_HINT_CLAIM_ROW; step++)
+        g_assert_cmpint(kw_hint_claim_next(step, &not_met), ==, KW_HINT_CLAIM_READ);
+    kw_hint_facts facts = {.hint_ms = 1000, .earliest_ms = 1101, .newest_ms = 1100};
+    g_assert_true(kw_hint_claim_can_be_cleaned(&facts, &limits));
+    facts.has_tuple = true;
+    g_assert_false(kw_hint_claim_can_be_cleaned(&facts, &limits));
+    facts.has_tuple = false;
+    facts.earliest_ms = 1100;
+    g_assert_false(kw_hint_claim_can_be_cleaned(&facts, &limits));
+}
+
 int
 main(int argc, char **argv)
 {
@@ -254,5 +289,6 @@ main(int argc, char **argv)
     g_test_add_func("/hint/tables/expiry", test_expiry);
     g_test_add_func("/hint/tables/returned", test_returned);
     g_test_add_func("/hint/tables/memory", test_memory);
+    g_test_add_func("/hint/tables/claims", test_claims);
     return g_test_run();
 }
