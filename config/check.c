@@ -202,9 +202,6 @@ check_source(kw_read *read, const kw_node *node, const kw_draft *draft)
     refuse_shared_setting(read, tables, "tables");
     refuse_shared_setting(read, find_shared_sequence_setting(map ? kw_node_find(node, "sequences") : NULL),
                           "sequences");
-    if (draft->model.store.kind == KW_STORE_NULL)
-        kw_read_problem(read, draft->policy_mark, "choose another kind of store, or source: file",
-                        "policy.source: store needs a store that keeps data, but store.kind is null");
 }
 
 void

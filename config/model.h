@@ -257,7 +257,7 @@ typedef struct kw_model_timeouts {
     int64_t lame_duck_ms; /* after SIGTERM, before the drain: serve, but be not ready: 0 */
 } kw_model_timeouts;
 
-typedef enum kw_store_kind { KW_STORE_EMBEDDED, KW_STORE_HBASE, KW_STORE_NULL } kw_store_kind;
+typedef enum kw_store_kind { KW_STORE_EMBEDDED, KW_STORE_HBASE } kw_store_kind;
 
 typedef struct kw_model_embedded {
     const char *path;          /* folder; default "keyway-data" */

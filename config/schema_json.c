@@ -115,11 +115,6 @@ write_choices(json *to, const char *const *choices)
     for (; *choices; choices++) {
         json_item(to);
         json_string(to, *choices);
-        if (strcmp(*choices, "null") == 0) {
-            /* this reader reads a plain null as text; other YAML readers do not */
-            json_item(to);
-            g_string_append(to->out, "null");
-        }
     }
     json_close(to, ']');
 }

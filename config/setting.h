@@ -119,7 +119,6 @@ typedef struct kw_draft {
     kw_model model; /* without tables */
     kw_mark catalog_mark;
     kw_mark gateway_id_mark;
-    kw_mark policy_mark;
     kw_mark cursor_mark;
     kw_draft_table *tables;
     size_t tables_count;

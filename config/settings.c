@@ -404,7 +404,7 @@ static const kw_section source_section = {
     .about = "Where the settings tables and sequences come from. A change of this setting needs a restart.",
     .settings = source_settings,
     .size = sizeof(kw_draft),
-    .mark_offset = offsetof(kw_draft, policy_mark),
+    .mark_offset = KW_OFFSET_NONE,
     .name_offset = KW_OFFSET_NONE,
     .switch_offset = KW_OFFSET_NONE,
 };

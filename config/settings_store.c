@@ -75,7 +75,7 @@ static const kw_section server_section = {
 };
 
 /* In the order of kw_store_kind. */
-static const char *const kinds[] = {"embedded", "hbase", "null", NULL};
+static const char *const kinds[] = {"embedded", "hbase", NULL};
 static const char *const transports[] = {"buffered", "framed", NULL};
 static const char *const protocols[] = {"binary", "compact", NULL};
 
@@ -85,8 +85,7 @@ static const kw_setting store_settings[] = {
      .offset = offsetof(kw_draft, model.store.kind),
      .choices = kinds,
      .fallback = "embedded",
-     .about = "embedded: rows in a local folder. hbase: rows in HBase, through Thrift2 servers. null: stores "
-              "nothing; for measuring the gateway itself."},
+     .about = "embedded: rows in a local folder. hbase: rows in HBase, through Thrift2 servers."},
     {.name = "path",
      .kind = KW_KIND_TEXT,
      .offset = offsetof(kw_draft, model.store.embedded.path),

@@ -226,7 +226,7 @@ static void
 show(request *self)
 {
     kw_control *control = self->coordinator->control;
-    if (!control->catalog || !kw_store_is_shared(control->store) || control->state != KW_CONTROL_SERVING) {
+    if (!kw_store_is_shared(control->store) || control->state != KW_CONTROL_SERVING) {
         kw_change_request_finish(self, NULL);
         return;
     }

@@ -169,8 +169,6 @@ void
 kw_change_holder_leave(kw_coordinator *self)
 {
     g_assert(self->stopped);
-    if (!self->control->catalog)
-        return;
     self->leave_until = kw_deadline_in_ms(LEAVE_MS);
     self->leave_index = 0;
     leave_next(self);
@@ -352,7 +350,7 @@ kw_change_holder_tick(kw_coordinator *self)
 {
     const kw_control *control = self->control;
     uint64_t again_ms = UINT64_MAX;
-    if (!control->changes || !control->catalog || control->state != KW_CONTROL_SERVING)
+    if (!control->changes || control->state != KW_CONTROL_SERVING)
         return UINT64_MAX;
     for (size_t i = 0; i < control->changes->count; i++) {
         const kw_change_record *record = &control->changes->records[i];

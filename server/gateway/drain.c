@@ -50,12 +50,9 @@ static void
 on_sequences_closed(void *user)
 {
     kw_gateway *gateway = user;
-    if (gateway->control.catalog && leaves_writes(gateway))
+    if (leaves_writes(gateway))
         kw_catalog_leave_registration(gateway->control.catalog);
-    if (gateway->control.catalog)
-        kw_catalog_close(gateway->control.catalog, on_catalog_closed, gateway);
-    else
-        on_catalog_closed(gateway);
+    kw_catalog_close(gateway->control.catalog, on_catalog_closed, gateway);
 }
 
 static void

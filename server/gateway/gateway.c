@@ -79,8 +79,6 @@ open_catalog(kw_gateway *gateway)
 {
     kw_control *control = &gateway->control;
     const kw_model *model = kw_control_model(control);
-    if (model->store.kind == KW_STORE_NULL)
-        return NULL;
     return kw_catalog_new(&(kw_catalog_settings){.loop = control->loop,
                                                  .handle = control->handle,
                                                  .store_table = model->store.catalog,
@@ -107,13 +105,12 @@ open_loops(kw_gateway *gateway)
     control->sequences = kw_sequences_new(settings, control->loop, control->handle);
     control->id = gateway_id(model);
     control->catalog = open_catalog(gateway);
-    if (control->catalog)
-        kw_store_set_fence(control->store, kw_catalog_fence(control->catalog));
+    const kw_fence *fence = kw_catalog_fence(control->catalog);
+    kw_store_set_fence(control->store, fence);
     control->row_checks = kw_row_checks_new(control, kw_serving_rows_checked);
     gateway->reload = kw_reload_new(gateway);
     control->follower = kw_follower_new(control);
     control->coordinator = kw_coordinator_new(control);
-    const kw_fence *fence = control->catalog ? kw_catalog_fence(control->catalog) : NULL;
     control->service = kw_service_new(&(kw_service_settings){.store = control->store,
                                                              .sequences = control->sequences,
                                                              .loops = loops,

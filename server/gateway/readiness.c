@@ -18,7 +18,7 @@ is_ready(void *user, void (*add_reason)(void *list, const char *reason), void *l
     bool ready = state == KW_CONTROL_SERVING && !leaving;
     if (!ready)
         add_reason(list, leaving ? KW_DRAIN_LEAVING : kw_gateway_state_text(state));
-    const kw_fence *fence = gateway->control.catalog ? kw_catalog_fence(gateway->control.catalog) : NULL;
+    const kw_fence *fence = kw_catalog_fence(gateway->control.catalog);
     if (ready && fence && !kw_fence_is_open(fence)) {
         add_reason(list, "this gateway's lease in the catalog has expired");
         ready = false;

@@ -3,7 +3,6 @@
 #include "base/log.h"
 #include "store/embedded/embedded.h"
 #include "store/hbase/hbase.h"
-#include "store/null.h"
 #include "store/order/order.h"
 
 /* Opens HBase with ordered writes, because its servers have their own clocks and other gateways write to it,
@@ -27,8 +26,6 @@ kw_stores_open(const kw_model *model, kw_error *ret_error)
         return kw_embedded_open(&model->store.embedded, ret_error);
     case KW_STORE_HBASE:
         return open_hbase(&model->store.hbase, ret_error);
-    case KW_STORE_NULL:
-        return kw_null_store_open();
     }
     g_assert_not_reached();
 }

@@ -44,10 +44,10 @@ can_begin(catalog_job *self)
 {
     kw_control *control = self->request.control;
     kw_error error;
-    if (control->state == KW_CONTROL_SERVING && control->catalog)
+    if (control->state == KW_CONTROL_SERVING)
         return true;
     kw_error_set(&error, KW_UNAVAILABLE, "the gateway is not serving yet");
-    finish(self, control->state == KW_CONTROL_SERVING ? &kw_control_no_catalog : &error);
+    finish(self, &error);
     return false;
 }
 

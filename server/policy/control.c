@@ -4,9 +4,6 @@
 
 #include <glib.h>
 
-const kw_error kw_control_no_catalog = {.code = KW_INVALID,
-                                        .text = "this store keeps no rows and no catalog"};
-
 void
 kw_control_init(kw_control *control, const kw_control_calls *calls, kw_policy *policy)
 {

@@ -87,9 +87,6 @@ struct kw_control {
 #define KW_EARLIER_IN_USE                                                                                    \
     "calls that began before the last step of the change still run; try again when they have ended"
 
-/* The error of requests that need the catalog, if there is none. */
-extern const kw_error kw_control_no_catalog;
-
 void kw_control_init(kw_control *control, const kw_control_calls *calls, kw_policy *policy);
 /* Frees what the control owns: records of changes, texts, the policy and the keyring. */
 void kw_control_clear(kw_control *control);

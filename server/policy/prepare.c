@@ -437,14 +437,10 @@ on_checked(void *user, kw_admission *admission, const kw_error *error)
 static void
 check(preparing *self)
 {
-    kw_catalog *catalog = self->control->catalog;
-    if (!catalog) {
-        check_hazards(self);
-        return;
-    }
     g_autoptr(kw_arena) arena = kw_arena_new();
     const bool *optional = kw_table_states_optional(self->control, self->policy, self->begins, arena);
-    kw_catalog_check(catalog, self->policy, self->step, optional, step_deadline(self), on_checked, self);
+    kw_catalog_check(self->control->catalog, self->policy, self->step, optional, step_deadline(self),
+                     on_checked, self);
 }
 
 void

@@ -62,8 +62,6 @@ same_store(const kw_model_store *a, const kw_model_store *b)
         return same_embedded(&a->embedded, &b->embedded);
     case KW_STORE_HBASE:
         return same_hbase(&a->hbase, &b->hbase);
-    case KW_STORE_NULL:
-        return true;
     }
     g_assert_not_reached();
 }

@@ -206,9 +206,7 @@ static void
 run(kw_control_request *request)
 {
     transfer_request *self = KW_CONTAINER(request, transfer_request, request);
-    if (!request->control->catalog)
-        finish(self, NULL, &kw_control_no_catalog);
-    else if (self->transfer.step == KW_TRANSFER_EXPORT)
+    if (self->transfer.step == KW_TRANSFER_EXPORT)
         export(self);
     else
         import(self);

@@ -76,9 +76,7 @@ run(kw_control_request *request)
 {
     reading *self = KW_CONTAINER(request, reading, request);
     kw_control *control = request->control;
-    if (!control->catalog)
-        fail(self, &kw_control_no_catalog);
-    else if (self->limit > 0)
+    if (self->limit > 0)
         kw_catalog_read_history(control->catalog, self->before, self->limit,
                                 kw_control_call_deadline(control), on_listed, self);
     else

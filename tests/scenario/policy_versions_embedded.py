@@ -1,9 +1,7 @@
 """A policy that the catalog of an embedded store keeps: one gateway applies versions, and restarts."""
-import os
-import subprocess
 import unittest
 
-from keyway_gateway import Gateway, daemon, record, wait_until
+from keyway_gateway import Gateway, record, wait_until
 from keyway_thrift.ttypes import ApplyOptions, Code, KeywayError
 
 SETTINGS = """\
@@ -98,14 +96,6 @@ class Embedded(unittest.TestCase):
         self.apply("sequences: {keep: 2d}\n" + TABLES, 0)
         self.assertEqual(self.put("a"), 1)
         self.refuse(Code.REFUSED, "the counters would be at another place", "sequences: {redis: 'redis://127.0.0.1:1'}\n" + TABLES, 1)
-
-    def test_null_store(self):
-        path = os.path.join(self.gateway.folder, "null.yaml")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write("policy: {source: store}\nstore: {kind: null}\n")
-        done = subprocess.run([daemon(), "--check", path], capture_output=True, text=True, check=False)
-        self.assertEqual(done.returncode, 1)
-        self.assertIn(":1:9: error: policy.source: store needs a store that keeps data", done.stdout)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
-/* The cost of the gateway itself: keywayd with the null store, compared with a server that echoes the same
- * frames on the same kind of loop. Both have one loop. The callers have a core of their own if there are two.
+/* The cost of the gateway itself: keywayd with a null store (null_store.c), compared with a server that
+ * echoes the same frames on the same kind of loop. Both have one loop. The callers have a core of their own
+ * if there are two.
  *
  *   bench_gateway [--keywayd FILE] [--echo FILE] [--method put|get] [--seconds N] [--rounds N]
  *                 [--connections N] [--check]
@@ -27,7 +28,7 @@
 static const char policy[] =
     "listen: 127.0.0.1:0\nadmin: off\nloops: 1\nlog: {level: warn}\n"
     "cursor: {keys: [a key for benchmarks only]}\n"
-    "store: {kind: null}\n"
+    "store: {path: '%s/data'}\n"
     "tables:\n  rows:\n    fields: {id: string, ts: timestamp, a: bytes, b: bytes, c: bytes}\n"
     "    key:\n      - hash: {algorithm: md5, of: [id], take: 4, as: hex}\n      - field: id\n"
     "      - field: {name: ts, order: desc}\n";
@@ -271,7 +272,8 @@ main(int count, char **arguments)
         return 2;
     g_autofree char *folder = g_dir_make_tmp("keyway-bench-XXXXXX", NULL);
     g_autofree char *file = g_build_filename(folder, "keyway.yaml", NULL);
-    g_file_set_contents(file, policy, -1, NULL);
+    g_autofree char *text = g_strdup_printf(policy, folder);
+    g_file_set_contents(file, text, -1, NULL);
     server echo = start((char *[]){wanted.echo, NULL});
     server gateway = start((char *[]){wanted.keywayd, "--config", file, NULL});
     leave_core();
@@ -287,8 +289,8 @@ main(int count, char **arguments)
     stop(&echo);
     stop(&gateway);
     kw_buffer_clear(&frame);
-    g_unlink(file);
-    g_rmdir(folder);
+    g_spawn_sync(NULL, (char *[]){"rm", "-rf", folder, NULL}, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL,
+                 NULL, NULL, NULL);
     g_free(wanted.keywayd);
     g_free(wanted.echo);
     g_free(wanted.method);

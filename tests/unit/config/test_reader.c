@@ -71,8 +71,6 @@ test_store_defaults(void)
     g_assert_cmpint(hbase->channels, ==, 8);
     g_assert_cmpint(hbase->late_ms, ==, 21 * 60 * 1000);
     g_assert_false(hbase->late_given);
-    g_autoptr(kw_model) nothing = read_good("store: {kind: null}\n" SMALL);
-    g_assert_cmpint(nothing->store.kind, ==, KW_STORE_NULL);
 }
 
 static void

@@ -4,8 +4,7 @@
 
 #include <glib.h>
 
-static const char text[] = "store: {kind: null}\n"
-                           "limits: {ranges: 3, page_rows: 100, frame: 128KiB, batch_records: 2}\n"
+static const char text[] = "limits: {ranges: 3, page_rows: 100, frame: 128KiB, batch_records: 2}\n"
                            "tables:\n"
                            "  events:\n"
                            "    fields:\n"
