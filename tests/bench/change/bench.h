@@ -17,8 +17,6 @@ typedef enum bench_call {
     BENCH_CALLS
 } bench_call;
 
-#define BENCH_CELLS 3
-#define BENCH_CELL_SIZE 100
 #define BENCH_SCAN_ROWS 1000
 #define BENCH_BATCH 100 /* records of a PUT_MANY */
 
@@ -40,14 +38,6 @@ void bench_frame_clear(bench_frame *frame);
  * be compressed would make the files smaller than usual. A scan by id begins in the first half of the ids,
  * so that enough rows follow. */
 void bench_frame_set_number(bench_frame *frame, uint64_t number);
-
-/* The values of a record. In generation 0, the cells are those of a frame. */
-typedef struct bench_record {
-    char id[17];
-    int64_t ts;
-    uint8_t cells[BENCH_CELLS][BENCH_CELL_SIZE];
-} bench_record;
-void bench_record_of(uint64_t number, uint32_t generation, bench_record *ret_record);
 
 /* --- callers -------------------------------------------------------------------------------------- */
 
@@ -98,8 +88,6 @@ typedef struct bench_gateway {
     char *folder;
     char *name; /* of the tables in HBase */
     bool on_hbase;
-    bool counts;          /* the table has a counter, and is changed by the functions of `changes` */
-    const char *settings; /* lines of the table's policy, such as its order; can be "" */
     bench_callers *callers;
     uint64_t next_put, next_remove; /* numbers of records */
 } bench_gateway;
@@ -110,17 +98,6 @@ typedef struct bench_gateway {
 void bench_gateway_start(bench_gateway *gateway, const bench_options *options, const char *folder,
                          size_t count);
 void bench_gateway_stop(bench_gateway *gateway);
-
-/* --- policies of tables with counters --- */
-
-/* Applies a policy with these lines in the table instead of the present settings. */
-void bench_apply_settings(bench_gateway *gateway, const char *settings);
-/* The same with a path by_time, whose rows are copied. Returns when they can be copied. */
-void bench_begin_path(bench_gateway *gateway);
-/* Begins a change from the key rule by id to that by time, or back; returns when rows can be copied. */
-void bench_begin_rule(bench_gateway *gateway, bool by_time);
-/* Returns when no change is under way. */
-void bench_wait_for_end(const bench_gateway *gateway);
 
 /* Begins the change; returns when rows can be copied. */
 void bench_begin_change(const bench_gateway *gateway);
@@ -139,7 +116,6 @@ typedef struct bench_progress {
     int64_t copied, compared; /* rows */
     bool all_copied, all_compared;
     bool ready; /* only an order is missing */
-    bool ended; /* of tables with counters: no change is under way; then everything above is true */
 } bench_progress;
 /* Any thread. */
 bench_progress bench_change_progress(const bench_gateway *gateway);
@@ -157,38 +133,6 @@ double bench_cpu_us(const bench_gateway *gateway);
 /* Highest memory of each process since the last reset, all together, in MiB. */
 double bench_peak_mib(const bench_gateway *gateway);
 void bench_reset_peak(const bench_gateway *gateway);
-
-/* --- checkers ------------------------------------------------------------------------------------- */
-
-/* Threads that write the records with numbers below `numbers`, and check every answer: they know what each
- * record must contain. The calls of a thread go to all gateways in turn. Needs a table with a counter. Half
- * of the threads make no atomic operations. */
-typedef struct bench_checkers bench_checkers;
-
-bench_checkers *bench_checkers_start(const bench_gateway *gateway, size_t threads, uint64_t numbers);
-
-typedef struct bench_checked {
-    uint64_t calls, atomics, path_reads;
-    uint64_t refused; /* reads of the path, while it did not have all rows */
-    double longest_write_us, longest_atomic_us;
-    uint64_t wrong; /* answers */
-} bench_checked;
-
-/* What happened since the last call of this function. */
-bench_checked bench_checkers_so_far(bench_checkers *all);
-/* From now on, the threads also read the path by_time. While it is filling, such reads can be refused. */
-void bench_checkers_path_is_filling(bench_checkers *all);
-void bench_checkers_path_is_complete(bench_checkers *all);
-/* A paused thread ends its call first; resuming is immediate. */
-void bench_checkers_pause(bench_checkers *all, bool pause);
-/* Ends the threads. After that: */
-void bench_checkers_end(bench_checkers *all);
-/* Reads each record once more through the primary path and, if it is complete, through the path by_time; and
- * so many other records with numbers below `rows`. */
-void bench_checkers_read_all(bench_checkers *all, uint64_t rows, uint64_t others);
-/* The number of records that are removed. */
-uint64_t bench_checkers_removed(bench_checkers *all);
-void bench_checkers_free(bench_checkers *all);
 
 /* --- orders --------------------------------------------------------------------------------------- */
 
@@ -226,26 +170,16 @@ struct bench_options {
     char *folder;
     char
         *hbase; /* host:port of a Thrift2 server with framed transport and compact protocol; NULL: embedded */
-    char *trace;
     int rows;
     double seconds; /* of a slice */
     int rounds;
     gboolean check;
     gboolean orders;
-    gboolean puts;          /* of the calls, only puts, and no rates without callers */
-    gboolean path, atomics; /* instead of a change of a key rule of a table without counters */
-    int callers;            /* that put meanwhile */
-    char *table;            /* lines of the table's policy, for `atomics` */
-    char *log;              /* level */
+    gboolean puts; /* of the calls, only puts, and no rates without callers */
+    char *log;     /* level */
 };
 
 /* Both gateways in alternation, so that their stores have compacted equally many rows. */
 void bench_load(bench_gateway *const *gateways, size_t count, uint64_t rows);
 /* Runs a whole change beside a gateway without a change. False if a target is missed. */
 bool bench_stages(const bench_options *options, bench_gateway *unchanged, bench_gateway *changed);
-/* Adds a path under load. False if a target is missed. */
-bool bench_path(const bench_options *options, bench_gateway *unchanged, bench_gateway *changed);
-/* How long atomic operations are held while key rules change, a path is added, and `atomics` changes. */
-bool bench_holds(const bench_options *options, bench_gateway *gateway);
-/* Runs a whole change while 16 callers put, and writes the durations of the puts per 100 ms to a CSV file. */
-void bench_trace(const bench_options *options, bench_gateway *gateway);

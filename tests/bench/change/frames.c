@@ -6,8 +6,8 @@
 #include <string.h>
 
 #define ID_SIZE 16
-#define CELLS BENCH_CELLS
-#define CELL_SIZE BENCH_CELL_SIZE
+#define CELLS 3
+#define CELL_SIZE 100
 #define ID_MARK "id of the record"
 #define TIME_MARK INT64_C(0x7a6d6b7574696d65)
 #define FIRST_TIME INT64_C(1700000000000)
@@ -162,8 +162,6 @@ bench_frame_clear(bench_frame *frame)
     g_free(frame->data);
 }
 
-#define GENERATION_STEP (UINT64_C(1) << 32)
-
 /* A permutation of 64-bit numbers: the finalizer of SplitMix64. */
 static uint64_t
 permute(uint64_t number)
@@ -201,14 +199,4 @@ bench_frame_set_number(bench_frame *frame, uint64_t number)
         for (size_t cell = 0; cell < CELLS && frame->cells[i][cell]; cell++)
             seed = write_cell(frame->data + frame->cells[i][cell], seed);
     }
-}
-
-void
-bench_record_of(uint64_t number, uint32_t generation, bench_record *ret_record)
-{
-    uint64_t id = permute(number + 1), seed = id + generation * GENERATION_STEP;
-    *ret_record = (bench_record){.ts = FIRST_TIME + (int64_t)number};
-    write_id((uint8_t *)ret_record->id, id);
-    for (size_t cell = 0; cell < CELLS; cell++)
-        seed = write_cell(ret_record->cells[cell], seed);
 }

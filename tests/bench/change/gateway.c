@@ -25,10 +25,6 @@ static const char hbase[] =
     "  create_missing: true\n  catalog: %s_catalog\n  late: 2s\n";
 static const char fields[] =
     "tables:\n  " TABLE ":\n    fields: {id: string, ts: timestamp, a: bytes, b: bytes, c: bytes}\n";
-static const char counting[] =
-    "tables:\n  " TABLE
-    ":\n    fields: {id: string, ts: timestamp, a: bytes, b: bytes, c: bytes, n: {type: int, "
-    "counter: true}}\n";
 static const char placed[] = "    store_table: %s\n    splits: {algorithm: rule, regions: 16}\n";
 /* For direct.c; the gateway only creates it. */
 static const char direct[] =
@@ -38,12 +34,6 @@ static const char direct[] =
 static const char buckets[] = "    key:\n      - salt: {of: [id], buckets: 16}\n";
 static const char by_id[] = "      - field: id\n      - field: {name: ts, order: desc}\n";
 static const char by_time[] = "      - field: ts\n      - field: id\n";
-static const char path[] =
-    "    paths:\n      by_time:\n        key:\n          - salt: {of: [id], buckets: 16}\n"
-    "          - field: ts\n          - field: id\n";
-static const char path_placed[] =
-    "        store_table: %s_by_time\n        splits: {algorithm: rule, regions: 16}\n";
-
 static void
 must(bool fine, const char *what, const GError *error)
 {
@@ -79,22 +69,8 @@ apply(const bench_gateway *gateway, const char *key, gint64 expected_version)
     g_autoptr(kw_client) client = open_client(gateway, 0);
     g_autofree char *where = gateway->on_hbase ? g_strdup_printf(placed, gateway->name) : g_strdup("");
     g_autofree char *more = gateway->on_hbase ? g_strdup_printf(direct, gateway->name) : g_strdup("");
-    g_autofree char *text =
-        g_strconcat(gateway->counts ? counting : fields, where, gateway->settings, buckets, key, more, NULL);
+    g_autofree char *text = g_strconcat(fields, where, buckets, key, more, NULL);
     apply_text(client, gateway, text, expected_version);
-}
-
-/* Replaces `from` in the text of the current policy. */
-static void
-edit_policy(const bench_gateway *gateway, const char *from, const char *to)
-{
-    g_autoptr(GError) error = NULL;
-    g_autoptr(kw_client) client = open_client(gateway, 0);
-    g_autoptr(kw_policy_version) now = kw_client_policy_version(client, 0, &error);
-    must(now, "the policy", error);
-    g_autoptr(GString) text = g_string_new(now->text);
-    must(g_string_replace(text, from, to, 1) == 1, "edit the policy", NULL);
-    apply_text(client, gateway, text->str, now->version);
 }
 
 /* --- start and stop ------------------------------------------------------------------------------- */
@@ -156,9 +132,7 @@ void
 bench_gateway_start(bench_gateway *gateway, const bench_options *options, const char *folder, size_t count)
 {
     *gateway = (bench_gateway){.folder = g_build_filename(folder, "XXXXXX", NULL),
-                               .on_hbase = options->hbase != NULL,
-                               .counts = options->path || options->atomics,
-                               .settings = options->table ? options->table : ""};
+                               .on_hbase = options->hbase != NULL};
     must(g_mkdtemp(gateway->folder), gateway->folder, NULL);
     gateway->name =
         g_strdup_printf("bench_change_%d_%s", (int)getpid(), gateway->folder + strlen(gateway->folder) - 6);
@@ -212,35 +186,6 @@ wait_for_version(const bench_gateway *gateway, const char *version)
 }
 
 void
-bench_begin_path(bench_gateway *gateway)
-{
-    g_autofree char *where = gateway->on_hbase ? g_strdup_printf(path_placed, gateway->name) : g_strdup("");
-    g_autofree char *with_path = g_strconcat(by_id, path, where, NULL);
-    edit_policy(gateway, by_id, with_path);
-    wait_for_version(gateway, gateway->on_hbase ? "spaced-old" : "both-old");
-}
-
-void
-bench_begin_rule(bench_gateway *gateway, bool to_by_time)
-{
-    edit_policy(gateway, to_by_time ? by_id : by_time, to_by_time ? by_time : by_id);
-    wait_for_version(gateway, "both-old");
-}
-
-void
-bench_apply_settings(bench_gateway *gateway, const char *settings_now)
-{
-    edit_policy(gateway, gateway->settings, settings_now);
-    gateway->settings = settings_now;
-}
-
-void
-bench_wait_for_end(const bench_gateway *gateway)
-{
-    wait_for_version(gateway, NULL);
-}
-
-void
 bench_begin_change(const bench_gateway *gateway)
 {
     apply(gateway, by_time, 1);
@@ -278,13 +223,6 @@ bench_change_progress(const bench_gateway *gateway)
     for (size_t i = 0; i < gateway->count; i++) {
         g_autoptr(kw_client) client = open_client(gateway, i);
         g_autoptr(GPtrArray) changes = read_changes(client);
-        if (changes->len == 0 && gateway->counts)
-            return (bench_progress){.copied = all.copied,
-                                    .compared = all.compared,
-                                    .all_copied = true,
-                                    .all_compared = true,
-                                    .ready = true,
-                                    .ended = true};
         must(changes->len == 1, "no change is under way", NULL);
         const kw_change_status *status = changes->pdata[0];
         all.copied = MAX(all.copied, status->rows_copied);

@@ -2,21 +2,17 @@
  *
  *   bench_change [--rows N] [--seconds N] [--rounds N] [--folder DIR] [--keywayd FILE] [--hbase PLACE]
  *                [--check] [--orders | --puts] [--log LEVEL]
- *   bench_change --path | --atomics [--table LINES] [--callers N] ...
- *   bench_change --trace FILE.csv [--rows N] [--folder DIR] [--hbase PLACE]
  *
  * Two gateways in the default configuration hold the same rows of three 100-byte cells in 16 buckets. One
  * keeps its key rule, the other changes it: first the records of a bucket are ordered by id, then by time. In
  * each version of the change, calls of both are measured in alternating slices; the median of the rounds'
  * ratios counts. Then the rate of the copy, the time of the orders, and the memory. --check fails on a missed
- * target. --trace writes how long puts took over the time of a change; plot.py draws it.
+ * target.
  *
  * The store is an embedded one, or HBase: PLACE is the host:port of a Thrift2 server (framed, compact). Then
- * three gateways serve the table that is changed. --path adds a path instead, while callers write and
- * checkers check every answer. --atomics measures how long atomic operations are held; --table: lines of the
- * table's policy, such as its order. --callers: that put meanwhile. run.sh measures both stores. --orders
- * measures only the orders, not the calls of each version; --puts only puts of these calls, so that slices
- * can be longer. --log: of the gateways, which write it to standard error.
+ * three gateways serve the table that is changed. run.sh measures both stores. --orders measures only the
+ * orders, not the calls of each version; --puts only puts of these calls, so that slices can be longer.
+ * --log: of the gateways, which write it to standard error.
  */
 #include "bench.h"
 
@@ -30,18 +26,12 @@ read_options(int count, char **arguments, bench_options *options)
         {"keywayd", 0, 0, G_OPTION_ARG_FILENAME, &options->keywayd, "The gateway", "FILE"},
         {"folder", 0, 0, G_OPTION_ARG_FILENAME, &options->folder, "Folder for the stores", "DIR"},
         {"hbase", 0, 0, G_OPTION_ARG_STRING, &options->hbase, "A Thrift2 server", "HOST:PORT"},
-        {"trace", 0, 0, G_OPTION_ARG_FILENAME, &options->trace, "Only trace puts during a change", "FILE"},
         {"rows", 0, 0, G_OPTION_ARG_INT, &options->rows, "Rows before the change", "N"},
         {"seconds", 0, 0, G_OPTION_ARG_DOUBLE, &options->seconds, "Duration of a slice", "N"},
         {"rounds", 0, 0, G_OPTION_ARG_INT, &options->rounds, "Slices of a kind per gateway and stage", "N"},
         {"check", 0, 0, G_OPTION_ARG_NONE, &options->check, "Fail on a missed target", NULL},
         {"orders", 0, 0, G_OPTION_ARG_NONE, &options->orders, "Measure only the orders", NULL},
         {"puts", 0, 0, G_OPTION_ARG_NONE, &options->puts, "Measure only puts in each version", NULL},
-        {"path", 0, 0, G_OPTION_ARG_NONE, &options->path, "Add a path", NULL},
-        {"atomics", 0, 0, G_OPTION_ARG_NONE, &options->atomics, "Measure how long atomic operations are held",
-         NULL},
-        {"table", 0, 0, G_OPTION_ARG_STRING, &options->table, "Lines of the table's policy", "LINES"},
-        {"callers", 0, 0, G_OPTION_ARG_INT, &options->callers, "Callers that put meanwhile, at most 64", "N"},
         {"log", 0, 0, G_OPTION_ARG_STRING, &options->log, "Log level of the gateways", "LEVEL"},
         {0}};
     g_autoptr(GOptionContext) context = g_option_context_new("- measures a change of a key rule");
@@ -51,7 +41,6 @@ read_options(int count, char **arguments, bench_options *options)
         fprintf(stderr, "%s\n", failed->message);
         exit(2);
     }
-    options->callers = CLAMP(options->callers, 0, BENCH_CALLERS);
     options->rounds = CLAMP(options->rounds, 1, 50);
     options->rows = MAX(options->rows / BENCH_BATCH, 2) * BENCH_BATCH;
 }
@@ -61,21 +50,11 @@ run(const bench_options *options, const char *folder)
 {
     bench_gateway changed, unchanged;
     bench_gateway *const all[] = {&changed, &unchanged};
-    size_t count = options->trace || options->atomics ? 1 : 2;
-    bool good = true;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < 2; i++)
         bench_gateway_start(all[i], options, folder, options->hbase && i == 0 ? BENCH_GATEWAYS : 1);
-    bench_load(all, count, (uint64_t)options->rows);
-    if (options->trace)
-        bench_trace(options, &changed);
-    else if (options->path)
-        good = bench_path(options, &unchanged, &changed);
-    else if (options->atomics)
-        good = bench_holds(options, &changed);
-    else
-        good = bench_stages(options, &unchanged, &changed);
-    if (count > 1)
-        bench_gateway_stop(&unchanged);
+    bench_load(all, 2, (uint64_t)options->rows);
+    bool good = bench_stages(options, &unchanged, &changed);
+    bench_gateway_stop(&unchanged);
     bench_gateway_stop(&changed);
     return good;
 }
@@ -83,12 +62,8 @@ run(const bench_options *options, const char *folder)
 int
 main(int count, char **arguments)
 {
-    bench_options options = {.keywayd = g_strdup(KEYWAYD),
-                             .rows = 1000000,
-                             .seconds = 0.5,
-                             .rounds = 5,
-                             .callers = BENCH_CALLERS,
-                             .log = g_strdup("error")};
+    bench_options options = {
+        .keywayd = g_strdup(KEYWAYD), .rows = 1000000, .seconds = 0.5, .rounds = 5, .log = g_strdup("error")};
     read_options(count, arguments, &options);
     g_autofree char *folder =
         g_build_filename(options.folder ? options.folder : g_get_tmp_dir(), "keyway-bench-XXXXXX", NULL);
@@ -102,9 +77,7 @@ main(int count, char **arguments)
                  NULL, NULL);
     g_free(options.keywayd);
     g_free(options.folder);
-    g_free(options.trace);
     g_free(options.hbase);
-    g_free(options.table);
     g_free(options.log);
     return options.check && !good;
 }

@@ -9,10 +9,6 @@
 #   run.sh build/release hbase --rows 20000 --rounds 1
 #   run.sh build/release hbase --orders    only the orders (switch, reverse, complete)
 #   run.sh build/release hbase --puts --seconds 1    only puts, in longer slices
-#   run.sh build/release embedded --path     adds a path under load, and checks every answer
-#   run.sh build/release hbase --path --rows 60000
-#   run.sh build/release hbase --atomics --callers 4    how long increments and conditional writes are held; six minutes
-#   run.sh build/release both --trace      only draws BUILD_FOLDER/bench-change/STORE.svg: puts during a change
 set -euo pipefail
 build=$(realpath "$1")
 store=$2
@@ -21,14 +17,6 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 support=$here/../../support/hbase
 work=$build/bench-change
 bench=$build/tests/bench/change/bench_change
-trace=
-if [ "${1:-}" = --trace ]; then
-  trace=1
-  shift
-fi
-embedded_rows=1000000 hbase_rows=300000
-[ -z "$trace" ] || embedded_rows=200000 hbase_rows=30000
-case " $* " in *" --atomics "*) embedded_rows=5000 hbase_rows=5000 ;; esac
 mkdir -p "$work"
 
 # measure STORE ARGUMENTS...
@@ -36,17 +24,11 @@ measure() {
   local name=$1
   shift
   echo "== $name"
-  if [ -n "$trace" ]; then
-    "$bench" --trace "$work/$name.csv" "$@"
-    python3 "$here/plot.py" "$work/$name.csv" "$work/$name.svg"
-    echo "$work/$name.svg"
-  else
-    time "$bench" --folder "$work" "$@"
-  fi
+  time "$bench" --folder "$work" "$@"
 }
 
 case $store in embedded | both)
-  measure embedded --rows $embedded_rows --rounds 5 --seconds 0.3 "$@" ;;
+  measure embedded --rows 1000000 --rounds 5 --seconds 0.3 "$@" ;;
 esac
 case $store in hbase | both) ;; *) exit 0 ;; esac
 
@@ -61,7 +43,4 @@ else
   trap '"$support/stop.sh" "$hbase"' EXIT
 fi
 . "$hbase/env"
-measure hbase --hbase "$KW_HBASE_FRAMED" --rows $hbase_rows --rounds 5 --seconds 0.3 "$@"
-case " $* " in *" --atomics "*) # above with order: store, the default
-  measure hbase --hbase "$KW_HBASE_FRAMED" --rows $hbase_rows --rounds 5 --table $'    order: stamp\n    atomics: true\n' "$@" ;;
-esac
+measure hbase --hbase "$KW_HBASE_FRAMED" --rows 300000 --rounds 5 --seconds 0.3 "$@"

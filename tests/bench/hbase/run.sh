@@ -17,14 +17,13 @@
 #   run.sh build/release --before ../old/build/release/server/gateway/keywayd --only calls --callers 1,8,64,256
 #   run.sh build/release --atomics --rounds 9 --rows 10000   about two minutes
 #   run.sh build/release --growth callers               CSV instead; also buckets, size, rows (growth.sh)
-#   run.sh build/release --clock --rounds 9             cost of the heartbeats instead (bench_clock)
 set -euo pipefail
 build=$(realpath "$1")
 shift
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 support=$here/../../support/hbase
 work=$build/bench-hbase
-form=framed before= stamped= delay= clock= atomics= simulated=
+form=framed before= stamped= delay= atomics= simulated=
 if [ "${1:-}" = --buffered ]; then
   form=buffered
   shift
@@ -33,7 +32,6 @@ while [ $# -gt 0 ]; do
   case $1 in
   --before) before=$(realpath "$2"); shift 2 ;;
   --stamped) stamped=1; shift ;;
-  --clock) clock=1; shift ;;
   --atomics) atomics=1; shift ;;
   --simulated) simulated=1; shift ;;
   --delay-ms) delay=$2; shift 2 ;;
@@ -86,11 +84,6 @@ if [ -n "$delay" ]; then
   started+=($!)
   read -r link <&4
   place=127.0.0.1:$link
-fi
-if [ -n "$clock" ]; then
-  [ $form = buffered ] || set -- --framed "$@"
-  "$build/tests/bench/hbase/bench_clock" --thrift "${place##*:}" --server-pids "$server_pids" "$@"
-  exit
 fi
 read -r port admin before_port before_admin < <(free_ports 4)
 sed -e "s/@PORT@/$port/; s/@ADMIN@/$admin/; s/@PLACE@/$place/; s/@TRANSPORT@/$transport/; s/@PROTOCOL@/$protocol/" \

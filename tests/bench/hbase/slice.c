@@ -81,7 +81,8 @@ slice_samples_clear(slice_samples *of)
     *of = (slice_samples){0};
 }
 
-double
+/* User and system time of the process in microseconds; 0 for process 0. */
+static double
 slice_cpu_us(pid_t process)
 {
     unsigned long user = 0, system = 0;

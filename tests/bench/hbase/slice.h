@@ -68,5 +68,3 @@ void slice_samples_add(slice_samples *to, uint64_t ns);
 /* Sorts; fills p50_us, mean_us, p99_us. */
 void slice_samples_summarize(slice_samples *of, slice_result *to);
 void slice_samples_clear(slice_samples *of);
-/* User and system time of the process in microseconds; 0 for process 0. */
-double slice_cpu_us(pid_t process);
