@@ -61,16 +61,14 @@ function(kw_module name)
   target_compile_options(kw_${name} PRIVATE -fexceptions) # server/base/guard.h unwinds the stack
 endfunction()
 
-# kw_unit_tests(MODULE TESTS ... USES ... [SOURCES ...] [DEFINITIONS ...]): the GLib test programs of a module, linked into one
-# program unit_MODULE, because linking is slow: `unit_MODULE TEST [GLib's options]` runs one of them (tests/support/unit_main.c).
+# kw_unit_tests(MODULE TESTS ... USES ... [SOURCES ...] [DEFINITIONS ...]): the unit tests of a module, linked into one program
+# unit_MODULE, because linking is slow: `unit_MODULE TEST [GLib's options]` runs those of one file (tests/support/unit.h).
 # Each TEST is a file test_TEST.c or TEST_test.c, or TEST=FILE, and the ctest case unit.MODULE_TEST. Its labels are `unit`
 # and KW_MODULE_LABELS.
 function(kw_unit_tests module)
   cmake_parse_arguments(UNIT "" "" "TESTS;SOURCES;USES;DEFINITIONS" ${ARGN})
   set(program unit_${module})
-  set(folder ${CMAKE_CURRENT_BINARY_DIR}/${program}.files)
-  set(names "")
-  set(sources ${UNIT_SOURCES})
+  set(tests "")
   foreach(test ${UNIT_TESTS})
     set(file ${test}_test.c)
     if(test MATCHES "(.+)=(.+)")
@@ -79,26 +77,20 @@ function(kw_unit_tests module)
     elseif(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/test_${test}.c)
       set(file test_${test}.c)
     endif()
-    set_source_files_properties(${file} PROPERTIES COMPILE_DEFINITIONS main=kw_test_${test}
-      COMPILE_OPTIONS "-include;${PROJECT_SOURCE_DIR}/tests/support/unit_main.h")
-    list(APPEND sources ${file})
-    string(APPEND names "KW_UNIT_TEST(${test})\n")
+    list(APPEND tests ${test}=${file})
     add_test(NAME unit.${module}_${test} COMMAND ${program} ${test} --tap)
     set_tests_properties(unit.${module}_${test} PROPERTIES TIMEOUT 1200 LABELS "unit;${KW_MODULE_LABELS}")
   endforeach()
-  file(CONFIGURE OUTPUT ${folder}/unit_tests.def CONTENT "${names}")
-  add_executable(${program} ${PROJECT_SOURCE_DIR}/tests/support/unit_main.c ${sources})
-  target_include_directories(${program} PRIVATE ${folder})
+  kw_test_program(${program} TESTS ${tests} SOURCES ${UNIT_SOURCES} USES ${UNIT_USES})
   target_compile_definitions(${program} PRIVATE ${UNIT_DEFINITIONS})
-  kw_test_program(${program} ${UNIT_USES})
 endfunction()
 
-# kw_unit_test(NAME SOURCES ... USES ... [LABELS ...] [WRAP function ...]): a GLib test program of its own: tests that replace
-# functions (WRAP, see --wrap of ld). Its labels are those of kw_unit_tests, or LABELS.
+# kw_unit_test(NAME SOURCES TEST ... USES ... [LABELS ...] [WRAP function ...]): the unit tests of the file TEST as a program of
+# their own: tests that replace functions (WRAP, see --wrap of ld). Its labels are those of kw_unit_tests, or LABELS.
 function(kw_unit_test name)
   cmake_parse_arguments(UNIT "" "" "SOURCES;USES;LABELS;WRAP" ${ARGN})
-  add_executable(test_${name} ${UNIT_SOURCES})
-  kw_test_program(test_${name} ${UNIT_USES})
+  list(POP_FRONT UNIT_SOURCES file)
+  kw_test_program(test_${name} TESTS ${name}=${file} SOURCES ${UNIT_SOURCES} USES ${UNIT_USES})
   list(TRANSFORM UNIT_WRAP PREPEND -Wl,--wrap=)
   target_link_options(test_${name} PRIVATE ${UNIT_WRAP})
   add_test(NAME unit.${name} COMMAND test_${name} --tap)
@@ -108,11 +100,26 @@ function(kw_unit_test name)
   set_tests_properties(unit.${name} PROPERTIES TIMEOUT 1200 LABELS "${UNIT_LABELS}")
 endfunction()
 
+# kw_test_program(PROGRAM TESTS NAME=FILE ... [SOURCES ...] USES ...): a program with the unit tests of these files.
 function(kw_test_program program)
-  target_include_directories(${program} PRIVATE
+  cmake_parse_arguments(PROGRAM "" "" "TESTS;SOURCES;USES" ${ARGN})
+  set(folder ${CMAKE_CURRENT_BINARY_DIR}/${program}.files)
+  set(names "")
+  set(sources ${PROGRAM_SOURCES})
+  foreach(test ${PROGRAM_TESTS})
+    string(REGEX MATCH "(.+)=(.+)" matched ${test})
+    set_source_files_properties(${CMAKE_MATCH_2} PROPERTIES
+      COMPILE_DEFINITIONS "main=kw_test_${CMAKE_MATCH_1};KW_UNIT_FILE=\"${CMAKE_MATCH_1}\""
+      COMPILE_OPTIONS "-include;${PROJECT_SOURCE_DIR}/tests/support/unit.h")
+    list(APPEND sources ${CMAKE_MATCH_2})
+    string(APPEND names "KW_UNIT_FILE_HERE(${CMAKE_MATCH_1})\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${folder}/unit_tests.def CONTENT "${names}")
+  add_executable(${program} ${PROJECT_SOURCE_DIR}/tests/support/unit_main.c ${sources})
+  target_include_directories(${program} PRIVATE ${folder}
     ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/tests/unit ${PROJECT_SOURCE_DIR}/server ${PROJECT_SOURCE_DIR})
   target_compile_definitions(${program} PRIVATE KW_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")
-  target_link_libraries(${program} PRIVATE ${ARGN} kw_flags)
+  target_link_libraries(${program} PRIVATE ${PROGRAM_USES} kw_flags)
   target_compile_options(${program} PRIVATE -fexceptions)
 endfunction()
 

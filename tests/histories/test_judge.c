@@ -110,8 +110,7 @@ is_wrong(const char *says)
 
 /* --- puts, gets, removals --------------------------------------------------------------------- */
 
-static void
-test_right(void)
+KW_TEST(test_right, "/judge/right")
 {
     begin();
     then(OPERATION_GET, 1, NONE);
@@ -122,8 +121,7 @@ test_right(void)
     is_right();
 }
 
-static void
-test_lost(void)
+KW_TEST(test_lost, "/judge/lost")
 {
     begin();
     then(OPERATION_PUT, 1, 7);
@@ -141,8 +139,7 @@ test_lost(void)
     is_wrong(NO_ORDER);
 }
 
-static void
-test_made_up(void)
+KW_TEST(test_made_up, "/judge/made-up")
 {
     begin();
     then(OPERATION_PUT, 1, 7);
@@ -158,8 +155,7 @@ test_made_up(void)
 }
 
 /* Two concurrent puts: either can be the last, but readers agree. */
-static void
-test_together(void)
+KW_TEST(test_together, "/judge/concurrent-puts")
 {
     for (int planted = 0; planted < 2; planted++) {
         begin();
@@ -174,8 +170,7 @@ test_together(void)
 }
 
 /* An unknown write takes effect later, or never, but only once. */
-static void
-test_unknown(void)
+KW_TEST(test_unknown, "/judge/unknown")
 {
     begin();
     unknown(then(OPERATION_PUT, 1, 7));
@@ -200,8 +195,7 @@ test_unknown(void)
     is_right();
 }
 
-static void
-test_whole_records(void)
+KW_TEST(test_whole_records, "/judge/whole-records")
 {
     for (judge_whole whole = JUDGE_FIELDS; whole <= JUDGE_IN_STEP; whole++) {
         begin();
@@ -225,8 +219,7 @@ test_whole_records(void)
 
 /* --- conditions, counters --------------------------------------------------------------------- */
 
-static void
-test_two_winners(void)
+KW_TEST(test_two_winners, "/judge/two-winners")
 {
     begin();
     put_if(NONE, 7, true);
@@ -247,8 +240,7 @@ test_two_winners(void)
     is_right();
 }
 
-static void
-test_counters(void)
+KW_TEST(test_counters, "/judge/counters")
 {
     begin();
     increment(2, 2);
@@ -273,8 +265,7 @@ test_counters(void)
 
 /* The search does not distinguish which of many unknown operations have taken effect if it makes no
  * difference. */
-static void
-test_many_unknown(void)
+KW_TEST(test_many_unknown, "/judge/many-unknown")
 {
     for (int planted = 0; planted < 2; planted++) {
         begin();
@@ -313,8 +304,7 @@ begin_beside(uint64_t put_end, bool was_read)
     then(OPERATION_GET, 1, 9);
 }
 
-static void
-test_exempt(void)
+KW_TEST(test_exempt, "/judge/exempt")
 {
     for (int was_read = 0; was_read < 2; was_read++) {
         begin_beside(100, was_read);
@@ -330,8 +320,7 @@ test_exempt(void)
 }
 
 /* Atomic operations are not exempt, and neither is a put beside one of another field. */
-static void
-test_not_exempt(void)
+KW_TEST(test_not_exempt, "/judge/not exempt")
 {
     begin();
     for (int i = 0; i < 2; i++) {
@@ -384,8 +373,7 @@ end_scan(void)
     add(OPERATION_SCAN, 15, now, now + 10)->scan = 1;
 }
 
-static void
-test_scans(void)
+KW_TEST(test_scans, "/judge/scans")
 {
     static const struct {
         uint32_t records[4];
@@ -410,8 +398,7 @@ test_scans(void)
 }
 
 /* A scan can return a record that is removed at the same time, or not. */
-static void
-test_scan_during_removal(void)
+KW_TEST(test_scan_during_removal, "/judge/scan-during-removal")
 {
     begin_scan();
     add(OPERATION_REMOVE, 15, now + 2, now + 4)->record = 2;
@@ -422,8 +409,7 @@ test_scan_during_removal(void)
 }
 
 /* A scan with a filter: even values match. */
-static void
-test_filtered_scans(void)
+KW_TEST(test_filtered_scans, "/judge/filtered-scans")
 {
     static const struct {
         int64_t puts[2]; /* of record 2; the second one begins before the scan, and ends after it */
@@ -463,8 +449,7 @@ then_after(uint64_t ms, operation_kind kind, int64_t value)
 }
 
 /* Cells live for a second; the clocks of the servers can differ a little. */
-static void
-test_expiry(void)
+KW_TEST(test_expiry, "/judge/expiry")
 {
     static const struct {
         uint64_t after_ms;
@@ -524,8 +509,7 @@ put_version(int64_t value)
     then(OPERATION_PUT, 3, value)->values[1] = value + 100;
 }
 
-static void
-test_versions(void)
+KW_TEST(test_versions, "/judge/versions")
 {
     static const struct {
         int64_t read[4];
@@ -553,8 +537,7 @@ test_versions(void)
     }
 }
 
-static void
-test_removed_versions(void)
+KW_TEST(test_removed_versions, "/judge/removed-versions")
 {
     for (int removed = 0; removed < 2; removed++) {
         begin();
@@ -569,8 +552,7 @@ test_removed_versions(void)
 }
 
 /* Puts in the same millisecond can be one version. */
-static void
-test_versions_of_one_moment(void)
+KW_TEST(test_versions_of_one_moment, "/judge/versions-of-one-moment")
 {
     begin();
     put_version(1);
@@ -581,8 +563,7 @@ test_versions_of_one_moment(void)
 
 /* --- numbers and paths ------------------------------------------------------------------------- */
 
-static void
-test_numbers(void)
+KW_TEST(test_numbers, "/judge/numbers")
 {
     for (int64_t second = 4; second <= 5; second++) {
         begin();
@@ -601,8 +582,7 @@ end_views(int64_t one, int64_t other)
     second->last = true;
 }
 
-static void
-test_paths(void)
+KW_TEST(test_paths, "/judge/paths")
 {
     begin();
     then(OPERATION_PUT, 1, 7);
@@ -649,8 +629,7 @@ begin_views(const view_plan *plan)
 }
 
 /* Two views that show the same writes. */
-static void
-test_views(void)
+KW_TEST(test_views, "/judge/views")
 {
     static const view_plan plans[] = {
         /* one view shows a put in progress, and then the other one does not yet */
@@ -683,8 +662,7 @@ test_views(void)
 }
 
 /* A put of unknown outcome can stay in one view, until the next write. */
-static void
-test_views_unknown(void)
+KW_TEST(test_views_unknown, "/judge/views-unknown")
 {
     for (int planted = 0; planted < 2; planted++) {
         begin();
@@ -701,8 +679,7 @@ test_views_unknown(void)
 
 /* A conditional put that replaces a put in progress without having seen it. Both views show them in this
  * order. The second view shows what the first one has decided. */
-static void
-test_views_exempt(void)
+KW_TEST(test_views_exempt, "/judge/views-exempt")
 {
     for (int planted = 0; planted < 3; planted++) {
         begin_beside(100, false);
@@ -723,8 +700,7 @@ test_views_exempt(void)
 }
 
 /* Two puts of a counter at the same time, which the views show in different orders in the end. */
-static void
-test_views_counters(void)
+KW_TEST(test_views_counters, "/judge/views-counters")
 {
     static const judge_paths paths[] = {JUDGE_PATHS_IN_ORDER, JUDGE_PATHS_TEXTS_IN_ORDER, JUDGE_PATHS_APART};
     for (size_t i = 0; i < G_N_ELEMENTS(paths); i++) {
@@ -742,8 +718,7 @@ test_views_counters(void)
 /* --- ties -------------------------------------------------------------------------------------- */
 
 /* Three puts with the same timestamp, and another one. */
-static void
-test_ties(void)
+KW_TEST(test_ties, "/judge/ties")
 {
     static const judge_tie ties[] = {{0, 7, 8}, {0, 8, 9}, {1, 7, 5}};
     static const struct {
@@ -767,8 +742,7 @@ test_ties(void)
 
 /* Two puts with the same timestamp, and then a scan with a filter. If only one of the values matches, the
  * scan can return the record or not. */
-static void
-test_ties_and_filters(void)
+KW_TEST(test_ties_and_filters, "/judge/ties-and-filters")
 {
     static const struct {
         int64_t puts[2];
@@ -804,8 +778,7 @@ test_ties_and_filters(void)
 
 /* A register that takes its value at a random moment of each call. Its histories are right. With one read of
  * a value that was overwritten before the read began, they are wrong. */
-static void
-test_random(void)
+KW_TEST(test_random, "/judge/random")
 {
     for (int round = 0; round < 200; round++) {
         int64_t value = NONE, before = NONE;
@@ -843,8 +816,7 @@ test_random(void)
 /* Writes that take effect in two views at two random moments of each call; what a view shows is the write
  * with the highest number among them. Such histories are right. They are wrong after two more writes, which
  * the views show in different orders. */
-static void
-test_random_views(void)
+KW_TEST(test_random_views, "/judge/views-random")
 {
     for (int round = 0; round < 100; round++) {
         uint64_t effects[VIEW_WRITES][2];
@@ -878,8 +850,7 @@ test_random_views(void)
     }
 }
 
-static void
-test_file(void)
+KW_TEST(test_file, "/judge/file")
 {
     g_autofree char *folder = g_dir_make_tmp("keyway-history-XXXXXX", NULL);
     g_autofree char *file = g_build_filename(folder, "one", NULL);
@@ -898,40 +869,4 @@ test_file(void)
     g_array_unref(read);
     g_assert_cmpint(g_unlink(file), ==, 0);
     g_assert_cmpint(g_rmdir(folder), ==, 0);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/judge/right", test_right);
-    g_test_add_func("/judge/lost", test_lost);
-    g_test_add_func("/judge/made-up", test_made_up);
-    g_test_add_func("/judge/concurrent-puts", test_together);
-    g_test_add_func("/judge/unknown", test_unknown);
-    g_test_add_func("/judge/whole-records", test_whole_records);
-    g_test_add_func("/judge/two-winners", test_two_winners);
-    g_test_add_func("/judge/counters", test_counters);
-    g_test_add_func("/judge/exempt", test_exempt);
-    g_test_add_func("/judge/not exempt", test_not_exempt);
-    g_test_add_func("/judge/many-unknown", test_many_unknown);
-    g_test_add_func("/judge/scans", test_scans);
-    g_test_add_func("/judge/scan-during-removal", test_scan_during_removal);
-    g_test_add_func("/judge/filtered-scans", test_filtered_scans);
-    g_test_add_func("/judge/expiry", test_expiry);
-    g_test_add_func("/judge/versions", test_versions);
-    g_test_add_func("/judge/removed-versions", test_removed_versions);
-    g_test_add_func("/judge/versions-of-one-moment", test_versions_of_one_moment);
-    g_test_add_func("/judge/numbers", test_numbers);
-    g_test_add_func("/judge/paths", test_paths);
-    g_test_add_func("/judge/views", test_views);
-    g_test_add_func("/judge/views-unknown", test_views_unknown);
-    g_test_add_func("/judge/views-exempt", test_views_exempt);
-    g_test_add_func("/judge/views-counters", test_views_counters);
-    g_test_add_func("/judge/views-random", test_random_views);
-    g_test_add_func("/judge/ties", test_ties);
-    g_test_add_func("/judge/ties-and-filters", test_ties_and_filters);
-    g_test_add_func("/judge/random", test_random);
-    g_test_add_func("/judge/file", test_file);
-    return g_test_run();
 }

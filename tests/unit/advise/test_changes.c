@@ -33,8 +33,7 @@ assert_changes(const char *old_yaml, const char *new_yaml, const char *expected)
     assert_table_changes(old, fresh, expected);
 }
 
-static void
-test_fields(void)
+KW_TEST(test_fields, "/advise/changes/fields")
 {
     assert_changes(BASE, BASE, "");
     assert_changes(BASE, FIELDS "      note: string\n" KEY, "  field note: new (string)\n");
@@ -64,8 +63,7 @@ test_fields(void)
                    "  field n: values are generated in another way\n");
 }
 
-static void
-test_paths(void)
+KW_TEST(test_paths, "/advise/changes/paths")
 {
     assert_changes(BASE, BASE BY_TS, "  path by_ts: new\n");
     assert_changes(BASE BY_TS, BASE,
@@ -79,8 +77,7 @@ test_paths(void)
                    "  path primary: other splits, used when its store table is created\n");
 }
 
-static void
-test_table(void)
+KW_TEST(test_table, "/advise/changes/table")
 {
     assert_changes(BASE, BASE "    about: a table\n", "  new description\n");
     assert_changes(BASE, BASE "    order: stamp\n", "  order: stamp\n");
@@ -91,8 +88,7 @@ test_table(void)
 }
 
 /* The placement that a change of a key rule has set is not reported as a difference of the texts. */
-static void
-test_placed(void)
+KW_TEST(test_placed, "/advise/changes/placed")
 {
     static const kw_placing moved = {.table = "t", .path = "primary", .given = {1, "t"}, .now = {5, "t_L5"}};
     g_autoptr(kw_policy) text = test_policy(BASE), other = test_policy(BASE "    layout: 2\n");
@@ -107,15 +103,4 @@ test_placed(void)
                     "no difference in tables, fields, rules and queries\n");
     const char *diff = kw_policy_diff(placed, other, NULL, arena);
     g_assert_nonnull(strstr(diff, "path primary: layout 1 -> 2, though the rule is the same"));
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/advise/changes/fields", test_fields);
-    g_test_add_func("/advise/changes/paths", test_paths);
-    g_test_add_func("/advise/changes/table", test_table);
-    g_test_add_func("/advise/changes/placed", test_placed);
-    return g_test_run();
 }

@@ -51,8 +51,7 @@ share(const char *text, const char *component)
     return g_ascii_strtod(found + strlen(head), NULL);
 }
 
-static void
-test_same(void)
+KW_TEST(test_same, "/advise/diff/same")
 {
     g_autofree char *same = diff("    fields: {a: string, n: int}\n    key: [{hash: a}, {field: a}]\n",
                                  "    fields: {a: string, n: int}\n"
@@ -61,8 +60,7 @@ test_same(void)
 }
 
 /* With one more node, only its share of the ring moves. */
-static void
-test_ring(void)
+KW_TEST(test_ring, "/advise/diff/ring")
 {
     g_autofree char *ten = g_strdup_printf(RING, TEN), *eleven = g_strdup_printf(RING, TEN ", n11");
     g_autofree char *grown = diff(ten, eleven), *shrunk = diff(eleven, ten);
@@ -75,8 +73,7 @@ test_ring(void)
 }
 
 /* With one more bucket, almost all keys move. */
-static void
-test_buckets(void)
+KW_TEST(test_buckets, "/advise/diff/buckets")
 {
     g_autofree char *salted =
         diff("    fields: {a: string}\n    key: [{salt: {of: a, buckets: 10}}, {field: a}]\n",
@@ -92,8 +89,7 @@ test_buckets(void)
 }
 
 /* Given records are counted instead of random ones. */
-static void
-test_sample(void)
+KW_TEST(test_sample, "/advise/diff/sample")
 {
     static const char *const old =
         "    fields: {n: int}\n    key: [{mod: {of: n, buckets: 4}}, {field: n}]\n";
@@ -107,8 +103,7 @@ test_sample(void)
 }
 
 /* Encodings that accept only some values, and fields that only one policy has. */
-static void
-test_values(void)
+KW_TEST(test_values, "/advise/diff/values")
 {
     g_autofree char *text = diff(
         "    fields: {u: string, p: string, x: string, k: {type: string, values: [a, b]}, raw: bytes}\n"
@@ -127,8 +122,7 @@ test_values(void)
     ASSERT_CONTAINS(text, "    range of u: 3 ranges by path primary -> would read the whole table\n");
 }
 
-static void
-test_paths(void)
+KW_TEST(test_paths, "/advise/diff/paths")
 {
     g_autofree char *text = diff(
         "    fields: {a: string, n: int, removed: int}\n    key: [{hash: a}, {field: a}, {field: n}]\n"
@@ -150,8 +144,7 @@ test_paths(void)
 }
 
 /* Another layout number moves the rows, even if the rule is the same. */
-static void
-test_layout(void)
+KW_TEST(test_layout, "/advise/diff/layout")
 {
     g_autofree char *text = diff("    fields: {a: string}\n    key: [a]\n",
                                  "    fields: {a: string}\n    key: [a]\n    layout: 2\n");
@@ -163,8 +156,7 @@ test_layout(void)
     "    key: [{salt: {algorithm: random, buckets: " #buckets "}}, a, n]\n"
 
 /* Rules with chosen buckets, and associations, do not change while the table has rows. */
-static void
-test_chosen_buckets(void)
+KW_TEST(test_chosen_buckets, "/advise/diff/chosen buckets")
 {
     static const char by_n[] = CHOSEN(4) "    paths: {by_n: {key: [n, a]}}\n";
     static const char associated[] = CHOSEN(4) "    paths: {by_n: {association: true, key: [n, a]}}\n";
@@ -176,19 +168,4 @@ test_chosen_buckets(void)
         ASSERT_CONTAINS(text, REJECTED REJECTED_TOO);
         g_assert_null(strstr(text, "keyway policy apply"));
     }
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/advise/diff/same", test_same);
-    g_test_add_func("/advise/diff/ring", test_ring);
-    g_test_add_func("/advise/diff/buckets", test_buckets);
-    g_test_add_func("/advise/diff/sample", test_sample);
-    g_test_add_func("/advise/diff/values", test_values);
-    g_test_add_func("/advise/diff/paths", test_paths);
-    g_test_add_func("/advise/diff/layout", test_layout);
-    g_test_add_func("/advise/diff/chosen buckets", test_chosen_buckets);
-    return g_test_run();
 }

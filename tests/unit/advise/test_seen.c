@@ -77,8 +77,7 @@ queries_clear(queries *self)
     kw_arena_free(self->arena);
 }
 
-static void
-test_more_ranges(void)
+KW_TEST(test_more_ranges, "/advise/seen/more ranges")
 {
     queries self = queries_new();
     add(&self, -1, NULL, true, KW_ORDER_PATH, 2);
@@ -94,8 +93,7 @@ test_more_ranges(void)
     queries_clear(&self);
 }
 
-static void
-test_rejected(void)
+KW_TEST(test_rejected, "/advise/seen/rejected")
 {
     queries self = queries_new();
     add(&self, -1, NULL, true, KW_ORDER_PATH, 2);
@@ -119,8 +117,7 @@ test_rejected(void)
 }
 
 /* Queries of an earlier policy, and none. */
-static void
-test_unknown(void)
+KW_TEST(test_unknown, "/advise/seen/unknown")
 {
     queries self = queries_new();
     assert_compared(&self, FRESH, NULL, 0, "");
@@ -129,8 +126,7 @@ test_unknown(void)
     queries_clear(&self);
 }
 
-static void
-test_limits(void)
+KW_TEST(test_limits, "/advise/seen/limits")
 {
     queries self = queries_new();
     kw_effort effort = {.units_most = 1};
@@ -148,15 +144,4 @@ test_limits(void)
     g_assert_cmpstr(lines[21], ==, "    and 5 more");
     kw_buffer_clear(&out);
     queries_clear(&self);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/advise/seen/more ranges", test_more_ranges);
-    g_test_add_func("/advise/seen/rejected", test_rejected);
-    g_test_add_func("/advise/seen/unknown", test_unknown);
-    g_test_add_func("/advise/seen/limits", test_limits);
-    return g_test_run();
 }

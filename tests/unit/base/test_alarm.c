@@ -46,8 +46,7 @@ end(void)
     kw_loop_free(loop);
 }
 
-static void
-in_order(void)
+KW_TEST(in_order, "/alarm/order")
 {
     kw_random_inject(test_seed());
     begin(on_alarm);
@@ -79,8 +78,7 @@ ring_again(kw_alarm *alarm)
         kw_loop_stop(loop);
 }
 
-static void
-a_callback_can_set_its_alarm_again(void)
+KW_TEST(a_callback_can_set_its_alarm_again, "/alarm/again")
 {
     begin(ring_again);
     kw_alarms_set(alarms, &all[0], kw_clock_mono_ns());
@@ -89,8 +87,7 @@ a_callback_can_set_its_alarm_again(void)
     end();
 }
 
-static void
-an_earlier_alarm_is_called_first(void)
+KW_TEST(an_earlier_alarm_is_called_first, "/alarm/earlier")
 {
     begin(on_alarm);
     uint64_t now = kw_clock_mono_ns();
@@ -103,14 +100,4 @@ an_earlier_alarm_is_called_first(void)
     kw_alarms_clear(alarms, &all[0]);
     kw_alarms_clear(alarms, &all[0]);
     end();
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/alarm/order", in_order);
-    g_test_add_func("/alarm/again", a_callback_can_set_its_alarm_again);
-    g_test_add_func("/alarm/earlier", an_earlier_alarm_is_called_first);
-    return g_test_run();
 }

@@ -7,8 +7,7 @@
 
 #include <string.h>
 
-static void
-allocations_are_aligned_and_separate(void)
+KW_TEST(allocations_are_aligned_and_separate, "/base/arena/pieces")
 {
     kw_random_inject(test_seed());
     g_autoptr(kw_arena) arena = kw_arena_new();
@@ -26,8 +25,7 @@ allocations_are_aligned_and_separate(void)
             g_assert_cmpuint(pieces[i][j], ==, i % 251);
 }
 
-static void
-an_empty_allocation_is_valid(void)
+KW_TEST(an_empty_allocation_is_valid, "/base/arena/nothing")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     void *first = kw_arena_alloc(arena, 0);
@@ -37,8 +35,7 @@ an_empty_allocation_is_valid(void)
     g_assert_cmpuint(kw_arena_copy(arena, KW_BYTES_NONE).size, ==, 0);
 }
 
-static void
-zeroed_when_asked(void)
+KW_TEST(zeroed_when_asked, "/base/arena/zeroed")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     for (int round = 0; round < 3; round++) {
@@ -53,8 +50,7 @@ zeroed_when_asked(void)
     }
 }
 
-static void
-copies_and_texts(void)
+KW_TEST(copies_and_texts, "/base/arena/copies")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     char source[] = "one\0two";
@@ -66,8 +62,7 @@ copies_and_texts(void)
     g_assert_cmpstr(kw_arena_printf(arena, "%s-%d", "a", 5), ==, "a-5");
 }
 
-static void
-allocated_bytes_are_counted(void)
+KW_TEST(allocated_bytes_are_counted, "/base/arena/used")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     g_assert_cmpuint(kw_arena_used(arena), ==, 0);
@@ -80,8 +75,7 @@ allocated_bytes_are_counted(void)
     kw_arena_free(NULL);
 }
 
-static void
-an_arena_adopts_another(void)
+KW_TEST(an_arena_adopts_another, "/base/arena/adopt")
 {
     for (size_t many = 1; many <= 3000; many *= 10) {
         g_autoptr(kw_arena) arena = kw_arena_new();
@@ -104,8 +98,7 @@ an_arena_adopts_another(void)
     }
 }
 
-static void
-an_overflowing_product_aborts(void)
+KW_TEST(an_overflowing_product_aborts, "/base/arena/overflow")
 {
     if (g_test_subprocess()) {
         g_autoptr(kw_arena) arena = kw_arena_new();
@@ -126,8 +119,7 @@ fill_elsewhere(void *user)
         memset(kw_arena_alloc(arena, 100), 7, 100);
 }
 
-static void
-an_arena_moves_between_threads(void)
+KW_TEST(an_arena_moves_between_threads, "/base/arena/threads")
 {
     for (int round = 0; round < 20; round++) {
         g_autoptr(kw_arena) arena = kw_arena_new();
@@ -141,8 +133,7 @@ an_arena_moves_between_threads(void)
 }
 
 /* Rewinding frees what was allocated after the mark, and does not change anything allocated before. */
-static void
-rewinding_frees_newer_memory(void)
+KW_TEST(rewinding_frees_newer_memory, "/base/arena/rewind")
 {
     kw_random_inject(test_seed());
     kw_account *account = kw_account_new();
@@ -167,20 +158,4 @@ rewinding_frees_newer_memory(void)
     kw_arena_free(arena);
     g_assert_cmpint(kw_account_bytes(account), ==, 0);
     kw_account_unref(account);
-}
-
-int
-main(int count, char **arguments)
-{
-    g_test_init(&count, &arguments, NULL);
-    g_test_add_func("/base/arena/pieces", allocations_are_aligned_and_separate);
-    g_test_add_func("/base/arena/nothing", an_empty_allocation_is_valid);
-    g_test_add_func("/base/arena/zeroed", zeroed_when_asked);
-    g_test_add_func("/base/arena/copies", copies_and_texts);
-    g_test_add_func("/base/arena/used", allocated_bytes_are_counted);
-    g_test_add_func("/base/arena/adopt", an_arena_adopts_another);
-    g_test_add_func("/base/arena/overflow", an_overflowing_product_aborts);
-    g_test_add_func("/base/arena/threads", an_arena_moves_between_threads);
-    g_test_add_func("/base/arena/rewind", rewinding_frees_newer_memory);
-    return g_test_run();
 }

@@ -17,8 +17,7 @@ charge_and_end(void *user)
     kw_budget_charge(KW_MEMORY_ROWS, *bytes);
 }
 
-static void
-threads_are_summed(void)
+KW_TEST(threads_are_summed, "/budget/threads")
 {
     int64_t before = kw_budget_used(), each = 1000;
     kw_thread threads[8];
@@ -34,8 +33,7 @@ threads_are_summed(void)
 }
 
 /* Small charges of a thread are collected; the total is never off by more than one step. */
-static void
-small_charges_are_collected(void)
+KW_TEST(small_charges_are_collected, "/budget/small-charges")
 {
     kw_budget_settle();
     int64_t before = kw_budget_used(), charged = 0;
@@ -49,8 +47,7 @@ small_charges_are_collected(void)
     g_assert_cmpint(kw_budget_used(), ==, before);
 }
 
-static void
-pressure_rises_in_steps(void)
+KW_TEST(pressure_rises_in_steps, "/budget/pressure")
 {
     kw_budget_settle();
     g_assert_cmpint(kw_budget_used(), ==, 0);
@@ -79,8 +76,7 @@ pressure_rises_in_steps(void)
 }
 
 /* Large accounts cannot use the last tenth, even within their share. Small ones can, until they are large. */
-static void
-a_reserve_is_left_for_small_accounts(void)
+KW_TEST(a_reserve_is_left_for_small_accounts, "/budget/reserve")
 {
     kw_budget_settle();
     kw_account *small = kw_account_new(), *big = kw_account_new(),
@@ -121,8 +117,7 @@ a_reserve_is_left_for_small_accounts(void)
 }
 
 /* Small accounts do not reduce the shares of others; caches do. */
-static void
-only_large_accounts_and_caches_reduce_shares(void)
+KW_TEST(only_large_accounts_and_caches_reduce_shares, "/budget/shares")
 {
     kw_account *accounts[200];
     kw_budget_configure(100 * MIB);
@@ -154,8 +149,7 @@ only_large_accounts_and_caches_reduce_shares(void)
     g_assert_false(kw_budget_is_in_reserve());
 }
 
-static void
-arenas_are_charged(void)
+KW_TEST(arenas_are_charged, "/budget/arenas")
 {
     kw_account *account = kw_account_new(), *other = kw_account_new();
     int64_t calls = kw_metrics_read(KW_METRIC_memory_calls), rows = kw_metrics_read(KW_METRIC_memory_rows);
@@ -186,8 +180,7 @@ arenas_are_charged(void)
     kw_account_unref(other);
 }
 
-static void
-an_account_records_that_its_client_left(void)
+KW_TEST(an_account_records_that_its_client_left, "/budget/client-left")
 {
     kw_account *account = kw_account_new();
     g_assert_false(kw_account_client_is_gone(NULL));
@@ -196,18 +189,4 @@ an_account_records_that_its_client_left(void)
     g_assert_true(kw_account_client_is_gone(account));
     kw_account_unref(kw_account_ref(account));
     kw_account_unref(account);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/budget/threads", threads_are_summed);
-    g_test_add_func("/budget/small-charges", small_charges_are_collected);
-    g_test_add_func("/budget/pressure", pressure_rises_in_steps);
-    g_test_add_func("/budget/reserve", a_reserve_is_left_for_small_accounts);
-    g_test_add_func("/budget/shares", only_large_accounts_and_caches_reduce_shares);
-    g_test_add_func("/budget/arenas", arenas_are_charged);
-    g_test_add_func("/budget/client-left", an_account_records_that_its_client_left);
-    return g_test_run();
 }

@@ -6,8 +6,7 @@
 
 #include <glib.h>
 
-static void
-order_is_unsigned_and_shorter_first(void)
+KW_TEST(order_is_unsigned_and_shorter_first, "/base/bytes/order")
 {
     static const kw_bytes ascending[] = {
         KW_BYTES_LITERAL(""),     KW_BYTES_LITERAL("\0"),   KW_BYTES_LITERAL("\0\0"),
@@ -25,8 +24,7 @@ order_is_unsigned_and_shorter_first(void)
     g_assert_cmpint(kw_bytes_compare(KW_BYTES_NONE, KW_BYTES_LITERAL("")), ==, 0);
 }
 
-static void
-prefixes(void)
+KW_TEST(prefixes, "/base/bytes/prefixes")
 {
     kw_bytes whole = KW_BYTES_LITERAL("row key");
     g_assert_true(kw_bytes_starts_with(whole, KW_BYTES_LITERAL("row")));
@@ -40,8 +38,7 @@ prefixes(void)
     g_assert_cmpuint(kw_bytes_of_text(NULL).size, ==, 0);
 }
 
-static void
-equal_bytes_have_equal_hashes(void)
+KW_TEST(equal_bytes_have_equal_hashes, "/base/bytes/hash")
 {
     char one[] = "the same", two[] = "the same";
     g_assert_cmpuint(kw_bytes_hash(kw_bytes_of_text(one)), ==, kw_bytes_hash(kw_bytes_of_text(two)));
@@ -50,8 +47,7 @@ equal_bytes_have_equal_hashes(void)
     kw_bytes_hash(KW_BYTES_NONE);
 }
 
-static void
-a_buffer_contains_what_was_appended(void)
+KW_TEST(a_buffer_contains_what_was_appended, "/base/bytes/buffer")
 {
     kw_random_inject(test_seed());
     g_autoptr(GByteArray) expected = g_byte_array_new();
@@ -73,8 +69,7 @@ a_buffer_contains_what_was_appended(void)
     g_assert_true(buffer.data == NULL && buffer.size == 0 && buffer.capacity == 0);
 }
 
-static void
-texts_and_reserved_space(void)
+KW_TEST(texts_and_reserved_space, "/base/bytes/texts")
 {
     kw_buffer buffer = KW_BUFFER_EMPTY;
     kw_buffer_append(&buffer, KW_BYTES_NONE);
@@ -90,8 +85,7 @@ texts_and_reserved_space(void)
     kw_buffer_clear(&buffer);
 }
 
-static void
-big_endian(void)
+KW_TEST(big_endian, "/base/bytes/big-endian")
 {
     uint8_t bytes[8];
     kw_be16_store(bytes, 0x0102);
@@ -103,17 +97,4 @@ big_endian(void)
     kw_be64_store(bytes, 0x8102030405060708);
     g_assert_true(memcmp(bytes, "\x81\x02\x03\x04\x05\x06\x07\x08", 8) == 0);
     g_assert_cmpuint(kw_be64_load(bytes), ==, 0x8102030405060708);
-}
-
-int
-main(int count, char **arguments)
-{
-    g_test_init(&count, &arguments, NULL);
-    g_test_add_func("/base/bytes/order", order_is_unsigned_and_shorter_first);
-    g_test_add_func("/base/bytes/prefixes", prefixes);
-    g_test_add_func("/base/bytes/hash", equal_bytes_have_equal_hashes);
-    g_test_add_func("/base/bytes/buffer", a_buffer_contains_what_was_appended);
-    g_test_add_func("/base/bytes/texts", texts_and_reserved_space);
-    g_test_add_func("/base/bytes/big-endian", big_endian);
-    return g_test_run();
 }

@@ -18,8 +18,7 @@ test_mono_ns(void)
     return mono;
 }
 
-static void
-deadlines(void)
+KW_TEST(deadlines, "/base/clock/deadlines")
 {
     kw_clock_inject(test_wall_ms, test_mono_ns);
     mono = 5000000000;
@@ -41,8 +40,7 @@ deadlines(void)
     kw_clock_inject(NULL, NULL);
 }
 
-static void
-parts_of_a_deadline(void)
+KW_TEST(parts_of_a_deadline, "/base/clock/parts")
 {
     kw_clock_inject(test_wall_ms, test_mono_ns);
     mono = 1000;
@@ -54,8 +52,7 @@ parts_of_a_deadline(void)
     kw_clock_inject(NULL, NULL);
 }
 
-static void
-no_deadline(void)
+KW_TEST(no_deadline, "/base/clock/none")
 {
     kw_clock_inject(test_wall_ms, test_mono_ns);
     mono = 1;
@@ -72,8 +69,7 @@ no_deadline(void)
     kw_clock_inject(NULL, NULL);
 }
 
-static void
-the_real_clocks_advance(void)
+KW_TEST(the_real_clocks_advance, "/base/clock/real")
 {
     uint64_t before = kw_clock_mono_ns();
     int64_t wall = kw_clock_wall_ms();
@@ -83,8 +79,7 @@ the_real_clocks_advance(void)
     g_assert_cmpint(kw_clock_wall_ms(), >=, wall);
 }
 
-static void
-the_same_seed_repeats_the_sequence(void)
+KW_TEST(the_same_seed_repeats_the_sequence, "/base/clock/random")
 {
     uint64_t first[8];
     kw_random_inject(42);
@@ -101,8 +96,7 @@ the_same_seed_repeats_the_sequence(void)
 }
 
 /* Each bit is set in about half of 20,000 numbers: 10,000 +- 7 standard deviations. */
-static void
-bits_are_even(void)
+KW_TEST(bits_are_even, "/base/clock/bits")
 {
     kw_random_inject(test_seed());
     int set[64] = {0};
@@ -113,17 +107,4 @@ bits_are_even(void)
     }
     for (int bit = 0; bit < 64; bit++)
         g_assert_cmpint(ABS(set[bit] - 10000), <, 500);
-}
-
-int
-main(int count, char **arguments)
-{
-    g_test_init(&count, &arguments, NULL);
-    g_test_add_func("/base/clock/deadlines", deadlines);
-    g_test_add_func("/base/clock/parts", parts_of_a_deadline);
-    g_test_add_func("/base/clock/none", no_deadline);
-    g_test_add_func("/base/clock/real", the_real_clocks_advance);
-    g_test_add_func("/base/clock/random", the_same_seed_repeats_the_sequence);
-    g_test_add_func("/base/clock/bits", bits_are_even);
-    return g_test_run();
 }

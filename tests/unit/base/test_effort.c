@@ -16,15 +16,13 @@ expect(const kw_effort *effort, kw_code code, const char *words)
         g_error("%s", error.text);
 }
 
-static void
-test_no_effort(void)
+KW_TEST(test_no_effort, "/effort/none")
 {
     g_assert_true(kw_effort_spend(NULL, UINT64_MAX));
     g_assert_true(kw_effort_hold(NULL, SIZE_MAX));
 }
 
-static void
-test_amount(void)
+KW_TEST(test_amount, "/effort/amount")
 {
     kw_effort effort = {.deadline = KW_DEADLINE_NONE, .units_most = 100000};
     for (int i = 0; i < 99; i++)
@@ -34,8 +32,7 @@ test_amount(void)
     expect(&effort, KW_LIMIT, "too much work while it was tested");
 }
 
-static void
-test_deadline(void)
+KW_TEST(test_deadline, "/effort/deadline")
 {
     kw_effort effort = {.deadline = kw_deadline_in_ms(20)}, passed = {.deadline = 1};
     while (kw_effort_spend(&effort, KW_EFFORT_LOOK))
@@ -45,8 +42,7 @@ test_deadline(void)
     g_assert_false(kw_effort_spend(&passed, 1)); /* the first call checks the clock */
 }
 
-static void
-test_memory(void)
+KW_TEST(test_memory, "/effort/memory")
 {
     kw_effort effort = {.deadline = KW_DEADLINE_NONE, .bytes_most = 3 << 20};
     g_assert_true(kw_effort_hold(&effort, 2 << 20));
@@ -61,8 +57,7 @@ test_memory(void)
 
 /* Memory that is not in an arena is charged to the account, up to the share of a call, and while it is not
  * short. */
-static void
-test_charged_memory(void)
+KW_TEST(test_charged_memory, "/effort/charged")
 {
     enum { MIB = 1 << 20 };
     kw_account *account = kw_account_new();
@@ -94,8 +89,7 @@ test_charged_memory(void)
 
 /* Work whose arena grew while memory was short ends with BUSY. An arena above the share of a call alone does
  * not end it. */
-static void
-test_arena_short_of_memory(void)
+KW_TEST(test_arena_short_of_memory, "/effort/arena_short_of_memory")
 {
     enum { MIB = 1 << 20 };
     kw_account *account = kw_account_new();
@@ -124,8 +118,7 @@ is_set(void *user)
     return *(bool *)user;
 }
 
-static void
-test_cancelled(void)
+KW_TEST(test_cancelled, "/effort/cancelled")
 {
     bool cancelled = false;
     kw_effort effort = {.deadline = KW_DEADLINE_NONE, .is_cancelled = is_set, .user = &cancelled};
@@ -133,18 +126,4 @@ test_cancelled(void)
     cancelled = true;
     g_assert_false(kw_effort_spend(&effort, KW_EFFORT_LOOK));
     expect(&effort, KW_UNAVAILABLE, "cancelled while it was tested");
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/effort/none", test_no_effort);
-    g_test_add_func("/effort/amount", test_amount);
-    g_test_add_func("/effort/deadline", test_deadline);
-    g_test_add_func("/effort/memory", test_memory);
-    g_test_add_func("/effort/charged", test_charged_memory);
-    g_test_add_func("/effort/arena_short_of_memory", test_arena_short_of_memory);
-    g_test_add_func("/effort/cancelled", test_cancelled);
-    return g_test_run();
 }

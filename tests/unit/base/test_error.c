@@ -4,8 +4,7 @@
 #include <glib.h>
 #include <string.h>
 
-static void
-setting_fills_the_whole_value(void)
+KW_TEST(setting_fills_the_whole_value, "/base/error/set")
 {
     kw_error error = {.code = KW_BUSY, .retry_after_ms = 50, .maybe_applied = true, .text = "old"};
     g_assert_false(kw_error_set(&error, KW_INVALID, "field %s: %d", "ts", 7));
@@ -16,8 +15,7 @@ setting_fills_the_whole_value(void)
     g_assert_false(kw_error_set(NULL, KW_INVALID, "nobody listens"));
 }
 
-static void
-a_prefix_keeps_the_rest(void)
+KW_TEST(a_prefix_keeps_the_rest, "/base/error/prefix")
 {
     kw_error error;
     kw_error_set(&error, KW_BUSY, "too much");
@@ -29,8 +27,7 @@ a_prefix_keeps_the_rest(void)
     g_assert_false(kw_error_prefix(NULL, "nobody"));
 }
 
-static void
-a_prefix_is_not_repeated(void)
+KW_TEST(a_prefix_is_not_repeated, "/base/error/prefix-not-repeated")
 {
     kw_error error;
     kw_error_set(&error, KW_INVALID, "table mt, path primary: row 5 does not fit");
@@ -50,8 +47,7 @@ a_prefix_is_not_repeated(void)
     g_assert_cmpstr(error.text, ==, "table mt, path by_time: table mt_2: the sum would not fit");
 }
 
-static void
-a_suffix_is_kept_whole(void)
+KW_TEST(a_suffix_is_kept_whole, "/base/error/suffix")
 {
     kw_error error;
     kw_error_set(&error, KW_CORRUPT, "row 7");
@@ -72,8 +68,7 @@ a_suffix_is_kept_whole(void)
 }
 
 /* Uses every length around the limit, so that the cut hits each byte of a three-byte character. */
-static void
-long_texts_are_cut_between_characters(void)
+KW_TEST(long_texts_are_cut_between_characters, "/base/error/cut")
 {
     for (int shift = 0; shift < 4; shift++) {
         GString *text = g_string_new(NULL);
@@ -94,25 +89,11 @@ long_texts_are_cut_between_characters(void)
     }
 }
 
-static void
-codes_have_the_names_of_the_thrift_enum(void)
+KW_TEST(codes_have_the_names_of_the_thrift_enum, "/base/error/names")
 {
     static const char *const names[] = {"OK",      "INVALID",     "NOT_FOUND", "DENIED",  "LIMIT",   "BUSY",
                                         "TIMEOUT", "UNAVAILABLE", "REFUSED",   "CORRUPT", "INTERNAL"};
     for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
         g_assert_cmpstr(kw_code_name((kw_code)i), ==, names[i]);
     g_assert_cmpint(KW_INTERNAL, ==, G_N_ELEMENTS(names) - 1);
-}
-
-int
-main(int count, char **arguments)
-{
-    g_test_init(&count, &arguments, NULL);
-    g_test_add_func("/base/error/set", setting_fills_the_whole_value);
-    g_test_add_func("/base/error/prefix", a_prefix_keeps_the_rest);
-    g_test_add_func("/base/error/prefix-not-repeated", a_prefix_is_not_repeated);
-    g_test_add_func("/base/error/suffix", a_suffix_is_kept_whole);
-    g_test_add_func("/base/error/cut", long_texts_are_cut_between_characters);
-    g_test_add_func("/base/error/names", codes_have_the_names_of_the_thrift_enum);
-    return g_test_run();
 }

@@ -7,8 +7,7 @@
 
 #define MIB ((int64_t)1024 * 1024)
 
-static void
-oldest_call_first(void)
+KW_TEST(oldest_call_first, "/fair/old-first")
 {
     static const uint64_t calls[] = {5, 7, 6, 5, 9, 1, 6}, wanted[] = {1, 5, 5, 6, 6, 7, 9};
     kw_fair *queue = kw_fair_new();
@@ -32,8 +31,7 @@ oldest_call_first(void)
 }
 
 /* An account with a thousand queued items does not delay accounts with one item each. */
-static void
-accounts_rotate(void)
+KW_TEST(accounts_rotate, "/fair/rotation")
 {
     enum { MANY = 1000, OTHERS = 5 };
     kw_fair *queue = kw_fair_new();
@@ -57,8 +55,7 @@ accounts_rotate(void)
     kw_fair_free(queue);
 }
 
-static void
-small_accounts_go_first(void)
+KW_TEST(small_accounts_go_first, "/fair/small-first")
 {
     enum { ITEMS = 64 };
     kw_fair *queue = kw_fair_new();
@@ -84,8 +81,7 @@ small_accounts_go_first(void)
 }
 
 /* Items without an account are served in every second pop, regardless of the number of accounts. */
-static void
-every_second_pop_serves_items_without_account(void)
+KW_TEST(every_second_pop_serves_items_without_account, "/fair/no-account")
 {
     enum { ACCOUNTS = 20, ITEMS = 10 };
     kw_fair *queue = kw_fair_new();
@@ -119,8 +115,7 @@ every_second_pop_serves_items_without_account(void)
 }
 
 /* After random pushes, pops and removals the queue contains exactly the items not removed. */
-static void
-nothing_is_lost(void)
+KW_TEST(nothing_is_lost, "/fair/random")
 {
     enum { ITEMS = 500, ACCOUNTS = 7 };
     kw_random_inject(test_seed());
@@ -159,16 +154,4 @@ nothing_is_lost(void)
         kw_account_unref(accounts[i]);
     }
     kw_fair_free(queue);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/fair/old-first", oldest_call_first);
-    g_test_add_func("/fair/rotation", accounts_rotate);
-    g_test_add_func("/fair/small-first", small_accounts_go_first);
-    g_test_add_func("/fair/no-account", every_second_pop_serves_items_without_account);
-    g_test_add_func("/fair/random", nothing_is_lost);
-    return g_test_run();
 }

@@ -39,8 +39,7 @@ close_all(void)
     kw_loop_free(fixture.loop);
 }
 
-static void
-timers_call_back_in_order(void)
+KW_TEST(timers_call_back_in_order, "/timer/order")
 {
     fixture.loop = kw_loop_new();
     fixture.timers = kw_fine_timers_new(fixture.loop);
@@ -76,8 +75,7 @@ ring_again(void *user)
         kw_fine_timer_set(fixture.timers, &chained, kw_clock_mono_ns() + 200000, ring_again, NULL);
 }
 
-static void
-a_timer_can_be_set_again(void)
+KW_TEST(a_timer_can_be_set_again, "/timer/again")
 {
     fixture.loop = kw_loop_new();
     fixture.timers = kw_fine_timers_new(fixture.loop);
@@ -87,13 +85,4 @@ a_timer_can_be_set_again(void)
     kw_loop_run(fixture.loop);
     g_assert_cmpint(rings, ==, 5);
     close_all();
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/timer/order", timers_call_back_in_order);
-    g_test_add_func("/timer/again", a_timer_can_be_set_again);
-    return g_test_run();
 }

@@ -77,8 +77,7 @@ descend_ten(void *user)
 }
 
 /* A call can hold half of the budget, however much is free. */
-static void
-a_large_call_is_refused(void)
+KW_TEST(a_large_call_is_refused, "/base/guard/large")
 {
     work self = work_new(64 * MIB, 100000);
     g_assert_false(kw_guard_run(self.arena, descend_ten, &self, &self.error));
@@ -91,8 +90,7 @@ a_large_call_is_refused(void)
     work_clear(&self);
 }
 
-static void
-a_call_within_its_share_is_not(void)
+KW_TEST(a_call_within_its_share_is_not, "/base/guard/within")
 {
     work self = work_new(64 * MIB, 30000);
     g_assert_true(kw_guard_run(self.arena, descend_ten, &self, &self.error));
@@ -103,8 +101,7 @@ a_call_within_its_share_is_not(void)
 }
 
 /* The caches of the process are not available to calls. */
-static void
-caches_reduce_the_share(void)
+KW_TEST(caches_reduce_the_share, "/base/guard/caches")
 {
     kw_budget_charge(KW_MEMORY_CACHES, 32 * MIB);
     work self = work_new(64 * MIB, 30000);
@@ -116,8 +113,7 @@ caches_reduce_the_share(void)
     kw_budget_charge(KW_MEMORY_CACHES, -32 * (int64_t)MIB);
 }
 
-static void
-a_call_is_refused_while_memory_is_short(void)
+KW_TEST(a_call_is_refused_while_memory_is_short, "/base/guard/short")
 {
     work self = work_new(64 * MIB, 30000);
     kw_budget_charge(KW_MEMORY_ROWS, 50 * MIB);
@@ -138,8 +134,7 @@ one_large_allocation(void *user)
     self->passed++;
 }
 
-static void
-a_refused_allocation_is_not_made(void)
+KW_TEST(a_refused_allocation_is_not_made, "/base/guard/not-made")
 {
     work self = work_new(64 * MIB, 0);
     g_assert_false(kw_guard_run(self.arena, one_large_allocation, &self, &self.error));
@@ -170,8 +165,7 @@ allocate_below_a_local_one(void *user)
 }
 
 /* The part leaves no pointer to an arena that it created below the one of the guard. */
-static void
-an_arena_below_is_freed_with_its_root(void)
+KW_TEST(an_arena_below_is_freed_with_its_root, "/base/guard/below-freed")
 {
     work self = work_new(1 * MIB, 5000);
     g_assert_false(kw_guard_run(self.arena, allocate_below_a_local_one, &self, &self.error));
@@ -179,8 +173,7 @@ an_arena_below_is_freed_with_its_root(void)
 }
 
 /* Arenas below another one share its limit. */
-static void
-arenas_below_count(void)
+KW_TEST(arenas_below_count, "/base/guard/below")
 {
     work self = work_new(64 * MIB, 100000);
     self.inner = kw_arena_new_below(self.arena, KW_MEMORY_ROWS);
@@ -209,8 +202,7 @@ end_and_allocate(void *user)
 }
 
 /* After the end of a guard, allocations succeed, and the next guard is left at once. */
-static void
-an_ended_guard_is_not_left(void)
+KW_TEST(an_ended_guard_is_not_left, "/base/guard/ended")
 {
     work self = work_new(64 * MIB, 40000);
     g_assert_true(kw_guard_run(self.arena, end_and_allocate, &self, &self.error));
@@ -225,8 +217,7 @@ an_ended_guard_is_not_left(void)
     work_clear(&self);
 }
 
-static void
-allocations_outside_of_a_guard_are_charged(void)
+KW_TEST(allocations_outside_of_a_guard_are_charged, "/base/guard/outside")
 {
     work self = work_new(64 * MIB, 40000);
     allocate(&self);
@@ -237,8 +228,7 @@ allocations_outside_of_a_guard_are_charged(void)
 }
 
 /* Memory that an arena adopts exists already; the next guard is left. */
-static void
-adopted_memory_counts(void)
+KW_TEST(adopted_memory_counts, "/base/guard/adopted")
 {
     work self = work_new(64 * MIB, 0);
     kw_arena *other = kw_arena_new_for(self.account, KW_MEMORY_ROWS);
@@ -263,8 +253,7 @@ run_inner(void *user)
 }
 
 /* Leaving a guard does not leave the one around it. */
-static void
-guards_nest(void)
+KW_TEST(guards_nest, "/base/guard/nested")
 {
     work self = work_new(64 * MIB, 0);
     self.inner = self.arena;
@@ -282,8 +271,7 @@ allocate_in_both(void *user)
 }
 
 /* An allocation in an arena does not leave the guard of another one. */
-static void
-a_guard_belongs_to_an_arena(void)
+KW_TEST(a_guard_belongs_to_an_arena, "/base/guard/another")
 {
     work self = work_new(64 * MIB, 40000);
     self.inner = kw_arena_new_for(self.account, KW_MEMORY_ROWS);
@@ -303,8 +291,7 @@ run_in_another(void *user)
 }
 
 /* An allocation leaves the guard of its arena through those of other arenas. */
-static void
-a_guard_is_left_through_others(void)
+KW_TEST(a_guard_is_left_through_others, "/base/guard/through")
 {
     work self = work_new(64 * MIB, 40000);
     self.inner = kw_arena_new_for(self.account, KW_MEMORY_ROWS);
@@ -327,8 +314,7 @@ replace_the_arena(void *user)
     self->passed++;
 }
 
-static void
-freeing_an_arena_ends_its_guard(void)
+KW_TEST(freeing_an_arena_ends_its_guard, "/base/guard/freed")
 {
     work self = work_new(64 * MIB, 40000);
     g_assert_true(kw_guard_run(self.arena, replace_the_arena, &self, &self.error));
@@ -344,8 +330,7 @@ fill_without_account(void *user)
         kw_arena_alloc(arena, 1000);
 }
 
-static void
-arenas_without_an_account_are_not_limited(void)
+KW_TEST(arenas_without_an_account_are_not_limited, "/base/guard/no-account")
 {
     kw_error error;
     kw_budget_configure(64 * MIB);
@@ -369,8 +354,7 @@ leave_often(void *user)
     }
 }
 
-static void
-threads_have_their_own_guards(void)
+KW_TEST(threads_have_their_own_guards, "/base/guard/threads")
 {
     kw_thread threads[4];
     kw_budget_configure(2 * MIB);
@@ -382,27 +366,4 @@ threads_have_their_own_guards(void)
     g_assert_cmpint(kw_account_bytes(account), ==, 0);
     kw_account_unref(account);
     kw_budget_configure(0);
-}
-
-int
-main(int count, char **arguments)
-{
-    g_test_init(&count, &arguments, NULL);
-    g_test_add_func("/base/guard/large", a_large_call_is_refused);
-    g_test_add_func("/base/guard/within", a_call_within_its_share_is_not);
-    g_test_add_func("/base/guard/caches", caches_reduce_the_share);
-    g_test_add_func("/base/guard/short", a_call_is_refused_while_memory_is_short);
-    g_test_add_func("/base/guard/not-made", a_refused_allocation_is_not_made);
-    g_test_add_func("/base/guard/below", arenas_below_count);
-    g_test_add_func("/base/guard/below-freed", an_arena_below_is_freed_with_its_root);
-    g_test_add_func("/base/guard/ended", an_ended_guard_is_not_left);
-    g_test_add_func("/base/guard/outside", allocations_outside_of_a_guard_are_charged);
-    g_test_add_func("/base/guard/adopted", adopted_memory_counts);
-    g_test_add_func("/base/guard/nested", guards_nest);
-    g_test_add_func("/base/guard/another", a_guard_belongs_to_an_arena);
-    g_test_add_func("/base/guard/through", a_guard_is_left_through_others);
-    g_test_add_func("/base/guard/freed", freeing_an_arena_ends_its_guard);
-    g_test_add_func("/base/guard/no-account", arenas_without_an_account_are_not_limited);
-    g_test_add_func("/base/guard/threads", threads_have_their_own_guards);
-    return g_test_run();
 }

@@ -24,8 +24,7 @@ fixed_mono(void)
     return mono_ns;
 }
 
-static void
-a_line_of_logfmt(void)
+KW_TEST(a_line_of_logfmt, "/base/log/logfmt")
 {
     kw_clock_inject(fixed_wall, NULL);
     kw_log_configure(KW_LOG_INFO, false);
@@ -40,8 +39,7 @@ a_line_of_logfmt(void)
         "reason=\"it said \\\"no=\\\\\\\"\" empty=\"\"\n");
 }
 
-static void
-a_line_of_json(void)
+KW_TEST(a_line_of_json, "/base/log/json")
 {
     kw_clock_inject(fixed_wall, NULL);
     kw_log_configure(KW_LOG_INFO, true);
@@ -59,8 +57,7 @@ a_line_of_json(void)
         "\"most\":18446744073709551615}\n");
 }
 
-static void
-levels(void)
+KW_TEST(levels, "/base/log/levels")
 {
     kw_log_configure(KW_LOG_WARN, false);
     g_assert_false(kw_log_enabled(KW_LOG_INFO));
@@ -86,8 +83,7 @@ line_count(const char *text)
 static const char hostile[] =
     "a\nlevel=error event=forged\r\n\x1b[31m\x7f\x01\xff\xc2\x85\xe2\x80\xa8\xed\xa0\x80 \xe8\xae\xa2";
 
-static void
-values_from_outside_stay_on_their_line(void)
+KW_TEST(values_from_outside_stay_on_their_line, "/base/log/hostile")
 {
     for (int json = 0; json < 2; json++) {
         kw_log_configure(KW_LOG_INFO, json);
@@ -109,8 +105,7 @@ values_from_outside_stay_on_their_line(void)
 }
 
 /* Ten events are logged each second; the next second reports how many were not. */
-static void
-a_limit_per_second(void)
+KW_TEST(a_limit_per_second, "/base/log/limit")
 {
     kw_log_limit limit = {.second = UINT64_MAX};
     uint64_t unlogged = 77;
@@ -137,8 +132,7 @@ log_many(void *user)
                KW_LOG_FACT("last", "end"));
 }
 
-static void
-lines_of_threads_are_not_mixed(void)
+KW_TEST(lines_of_threads_are_not_mixed, "/base/log/threads")
 {
     static const char *const names[] = {"aaaaaaaaaaaaaaaa", "bbbbbbbb", "cccccccccccccccccccccccc"};
     log_capture_begin();
@@ -154,17 +148,4 @@ lines_of_threads_are_not_mixed(void)
         g_assert_true(g_str_has_prefix(lines[i], "time="));
         g_assert_true(g_str_has_suffix(lines[i], " last=end"));
     }
-}
-
-int
-main(int count, char **arguments)
-{
-    g_test_init(&count, &arguments, NULL);
-    g_test_add_func("/base/log/logfmt", a_line_of_logfmt);
-    g_test_add_func("/base/log/json", a_line_of_json);
-    g_test_add_func("/base/log/levels", levels);
-    g_test_add_func("/base/log/hostile", values_from_outside_stay_on_their_line);
-    g_test_add_func("/base/log/limit", a_limit_per_second);
-    g_test_add_func("/base/log/threads", lines_of_threads_are_not_mixed);
-    return g_test_run();
 }

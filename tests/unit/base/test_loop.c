@@ -105,8 +105,7 @@ post_all(void *user)
     }
 }
 
-static void
-tasks_run_in_the_order_of_their_thread(void)
+KW_TEST(tasks_run_in_the_order_of_their_thread, "/base/loop/order")
 {
     post.loop = kw_loop_new();
     kw_thread threads[POSTERS];
@@ -144,8 +143,7 @@ run_again(kw_task *task)
     self->inside = false;
 }
 
-static void
-a_task_can_post_itself_again(void)
+KW_TEST(a_task_can_post_itself_again, "/base/loop/again")
 {
     repeated self = {.task.run = run_again, .loop = kw_loop_new(), .left = 1000};
     kw_loop_post(self.loop, &self.task);
@@ -174,8 +172,7 @@ hit(kw_task *task)
     kw_loop_post(self->loops[self->hits % 2], &self->task);
 }
 
-static void
-a_task_alternates_between_loops(void)
+KW_TEST(a_task_alternates_between_loops, "/base/loop/between")
 {
     ball self = {.task.run = hit, .loops = {kw_loop_new(), kw_loop_new()}};
     runner runners[2];
@@ -200,8 +197,7 @@ count_run(kw_task *task)
     atomic_fetch_add(&ran, 1);
 }
 
-static void
-tasks_posted_after_the_end_run_at_free(void)
+KW_TEST(tasks_posted_after_the_end_run_at_free, "/base/loop/free")
 {
     kw_loop *loop = kw_loop_new();
     kw_loop_stop(loop);
@@ -214,8 +210,7 @@ tasks_posted_after_the_end_run_at_free(void)
     kw_loop_free(NULL);
 }
 
-static void
-another_thread_can_stop_a_loop(void)
+KW_TEST(another_thread_can_stop_a_loop, "/base/loop/stop")
 {
     for (int i = 0; i < 50; i++) {
         kw_loop *loop = kw_loop_new();
@@ -262,8 +257,7 @@ never_fired(void *user)
     g_assert_not_reached();
 }
 
-static void
-timers_fire_once_in_order(void)
+KW_TEST(timers_fire_once_in_order, "/base/loop/timers")
 {
     timers.loop = kw_loop_new();
     timers.first = kw_timer_new(timers.loop, first_fired, NULL);
@@ -294,8 +288,7 @@ stop_loop(void *user)
     kw_loop_stop(user);
 }
 
-static void
-a_started_timer_can_be_freed(void)
+KW_TEST(a_started_timer_can_be_freed, "/base/loop/timer-freed")
 {
     kw_loop *loop = kw_loop_new();
     kw_timer *freed = kw_timer_new(loop, never_fired, NULL);
@@ -341,8 +334,7 @@ tick(void *user)
 }
 
 /* During a hundred milliseconds of work, a timer fires between its pieces. */
-static void
-events_are_handled_between_pieces_of_work(void)
+KW_TEST(events_are_handled_between_pieces_of_work, "/base/loop/work")
 {
     worker.loop = kw_loop_new();
     worker.ticking = kw_timer_new(worker.loop, tick, NULL);
@@ -358,19 +350,4 @@ events_are_handled_between_pieces_of_work(void)
     g_assert_cmpint(worker.ticks_between, >=, 20);
     kw_timer_free(worker.ticking);
     kw_loop_free(worker.loop);
-}
-
-int
-main(int count, char **arguments)
-{
-    g_test_init(&count, &arguments, NULL);
-    g_test_add_func("/base/loop/order", tasks_run_in_the_order_of_their_thread);
-    g_test_add_func("/base/loop/again", a_task_can_post_itself_again);
-    g_test_add_func("/base/loop/between", a_task_alternates_between_loops);
-    g_test_add_func("/base/loop/free", tasks_posted_after_the_end_run_at_free);
-    g_test_add_func("/base/loop/stop", another_thread_can_stop_a_loop);
-    g_test_add_func("/base/loop/timers", timers_fire_once_in_order);
-    g_test_add_func("/base/loop/work", events_are_handled_between_pieces_of_work);
-    g_test_add_func("/base/loop/timer-freed", a_started_timer_can_be_freed);
-    return g_test_run();
 }

@@ -44,8 +44,7 @@ check(char *root, int64_t wanted)
     g_free(root);
 }
 
-static void
-without_groups(void)
+KW_TEST(without_groups, "/machine/plain")
 {
     check(machine_of_8_gib(NULL), 8 * GIB);
     check(machine_of_8_gib("0::/\n"), 8 * GIB);
@@ -53,8 +52,7 @@ without_groups(void)
     g_assert_cmpint(kw_machine_memory(), >, 0);
 }
 
-static void
-version_2(void)
+KW_TEST(version_2, "/machine/version-2")
 {
     char *root = machine_of_8_gib("0::/a.slice/b.service\n");
     write_file(root, "sys/fs/cgroup/a.slice/b.service/memory.max", "2147483648\n");
@@ -72,8 +70,7 @@ version_2(void)
     check(root, 8 * GIB);
 }
 
-static void
-version_1(void)
+KW_TEST(version_1, "/machine/version-1")
 {
     char *root = machine_of_8_gib("12:cpuset:/x\n5:cpu,memory:/docker/0123\n0::/y\n");
     write_file(root, "sys/fs/cgroup/memory/docker/0123/memory.limit_in_bytes", "1073741824\n");
@@ -84,14 +81,4 @@ version_1(void)
     check(root, 2 * GIB);
     root = machine_of_8_gib("garbage\n5:memory\n7:memory:relative\n");
     check(root, 8 * GIB);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/machine/plain", without_groups);
-    g_test_add_func("/machine/version-2", version_2);
-    g_test_add_func("/machine/version-1", version_1);
-    return g_test_run();
 }

@@ -8,8 +8,7 @@
 #include <glib.h>
 #include <string.h>
 
-static void
-every_metric_has_a_name(void)
+KW_TEST(every_metric_has_a_name, "/base/metrics/names")
 {
     for (size_t i = 0; i < KW_METRIC_COUNT; i++) {
         g_assert_nonnull(kw_metric_infos[i].about);
@@ -33,8 +32,7 @@ add_many(void *user)
 }
 
 /* Uses more threads than there are shards. */
-static void
-all_threads_are_summed(void)
+KW_TEST(all_threads_are_summed, "/base/metrics/threads")
 {
     int64_t before = kw_metrics_read(KW_METRIC_bytes_in);
     kw_thread threads[40];
@@ -49,8 +47,7 @@ all_threads_are_summed(void)
     g_assert_cmpint(kw_metrics_read(KW_METRIC_bytes_out), ==, 0);
 }
 
-static void
-bounds_of_steps_increase(void)
+KW_TEST(bounds_of_steps_increase, "/base/histogram/bounds-of-steps")
 {
     for (size_t i = 1; i < KW_HISTOGRAM_STEPS; i++)
         g_assert_cmpuint(kw_histogram_step_end_us(i), >, kw_histogram_step_end_us(i - 1));
@@ -59,8 +56,7 @@ bounds_of_steps_increase(void)
 
 /* A value is counted in the first step whose bound is not less than the value. This bound exceeds the value
  * by at most a quarter. */
-static void
-a_value_is_counted_in_its_step(void)
+KW_TEST(a_value_is_counted_in_its_step, "/base/histogram/step-of-a-value")
 {
     kw_random_inject(test_seed());
     uint64_t last = kw_histogram_step_end_us(KW_HISTOGRAM_STEPS - 1);
@@ -80,8 +76,7 @@ a_value_is_counted_in_its_step(void)
     }
 }
 
-static void
-quantiles(void)
+KW_TEST(quantiles, "/base/histogram/quantiles")
 {
     kw_histogram histogram;
     memset(&histogram, 0, sizeof histogram);
@@ -111,8 +106,7 @@ add_latencies(void *user)
         kw_histogram_add_us(&shared, i);
 }
 
-static void
-histograms_count_all_threads(void)
+KW_TEST(histograms_count_all_threads, "/base/histogram/threads")
 {
     kw_thread threads[4];
     for (size_t i = 0; i < G_N_ELEMENTS(threads); i++)
@@ -121,17 +115,4 @@ histograms_count_all_threads(void)
         kw_thread_join(&threads[i]);
     g_assert_cmpuint(kw_histogram_count(&shared), ==, 40000);
     g_assert_cmpuint(shared.sum_us, ==, 4u * 49995000u);
-}
-
-int
-main(int count, char **arguments)
-{
-    g_test_init(&count, &arguments, NULL);
-    g_test_add_func("/base/metrics/names", every_metric_has_a_name);
-    g_test_add_func("/base/metrics/threads", all_threads_are_summed);
-    g_test_add_func("/base/histogram/bounds-of-steps", bounds_of_steps_increase);
-    g_test_add_func("/base/histogram/step-of-a-value", a_value_is_counted_in_its_step);
-    g_test_add_func("/base/histogram/quantiles", quantiles);
-    g_test_add_func("/base/histogram/threads", histograms_count_all_threads);
-    return g_test_run();
 }

@@ -37,8 +37,7 @@ stalls(void)
     return kw_metrics_read(KW_METRIC_loop_stalls);
 }
 
-static void
-test_work(void)
+KW_TEST(test_work, "/base/stall/work")
 {
     int64_t before = stalls();
     kw_stall_watch(name_call, (void *)"call");
@@ -56,8 +55,7 @@ test_work(void)
     g_assert_cmpint(stalls() - before, ==, 2);
 }
 
-static void
-test_waiting(void)
+KW_TEST(test_waiting, "/base/stall/waiting")
 {
     int64_t before = stalls();
     kw_stall_watch(NULL, NULL);
@@ -79,16 +77,14 @@ work_unwatched(gpointer user)
     return NULL;
 }
 
-static void
-test_other_threads(void)
+KW_TEST(test_other_threads, "/base/stall/other_threads")
 {
     int64_t before = stalls();
     g_thread_join(g_thread_new("unwatched", work_unwatched, NULL));
     g_assert_cmpint(stalls(), ==, before);
 }
 
-static void
-test_log(void)
+KW_TEST(test_log, "/base/stall/log")
 {
     kw_stall_watch(name_call, (void *)"scan of call");
     kw_stall_set_call(7);
@@ -98,15 +94,4 @@ test_log(void)
     g_autofree char *text = log_capture_end();
     g_assert_nonnull(strstr(text, "event=\"stall\""));
     g_assert_nonnull(strstr(text, "call=\"scan of call 7\""));
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/base/stall/work", test_work);
-    g_test_add_func("/base/stall/waiting", test_waiting);
-    g_test_add_func("/base/stall/other_threads", test_other_threads);
-    g_test_add_func("/base/stall/log", test_log);
-    return g_test_run();
 }

@@ -25,8 +25,7 @@ add_under_the_lock(void *user)
     }
 }
 
-static void
-locks_exclude(void)
+KW_TEST(locks_exclude, "/base/thread/lock")
 {
     kw_mutex_init(&shared.mutex);
     kw_thread threads[4];
@@ -49,8 +48,7 @@ make_ready(void *user)
     kw_mutex_unlock(&shared.mutex);
 }
 
-static void
-conditions_wake(void)
+KW_TEST(conditions_wake, "/base/thread/wake")
 {
     kw_mutex_init(&shared.mutex);
     kw_condition_init(&shared.condition);
@@ -66,8 +64,7 @@ conditions_wake(void)
     kw_mutex_clear(&shared.mutex);
 }
 
-static void
-conditions_time_out(void)
+KW_TEST(conditions_time_out, "/base/thread/time-out")
 {
     kw_mutex_init(&shared.mutex);
     kw_condition_init(&shared.condition);
@@ -89,8 +86,7 @@ read_own_state(void *user)
     pthread_sigmask(SIG_SETMASK, NULL, mask);
 }
 
-static void
-threads_block_signals(void)
+KW_TEST(threads_block_signals, "/base/thread/signals")
 {
     sigset_t here, there;
     sigemptyset(&there);
@@ -101,15 +97,4 @@ threads_block_signals(void)
     g_assert_cmpint(sigismember(&there, SIGHUP), ==, 1);
     pthread_sigmask(SIG_SETMASK, NULL, &here);
     g_assert_cmpint(sigismember(&here, SIGTERM), ==, 0);
-}
-
-int
-main(int count, char **arguments)
-{
-    g_test_init(&count, &arguments, NULL);
-    g_test_add_func("/base/thread/lock", locks_exclude);
-    g_test_add_func("/base/thread/wake", conditions_wake);
-    g_test_add_func("/base/thread/time-out", conditions_time_out);
-    g_test_add_func("/base/thread/signals", threads_block_signals);
-    return g_test_run();
 }

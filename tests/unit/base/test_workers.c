@@ -84,14 +84,12 @@ check_queue(bool shut)
     kw_loop_free(loop);
 }
 
-static void
-test_queue(void)
+KW_TEST(test_queue, "/workers/queue")
 {
     check_queue(false);
 }
 
-static void
-test_shut(void)
+KW_TEST(test_shut, "/workers/shut")
 {
     check_queue(true);
 }
@@ -177,8 +175,7 @@ fair_end(fair_test *test, const char *order)
 
 /* Caller 1 has queued many jobs. Jobs of caller 2 of the same peer, and then of caller 3 of another peer, are
  * preferred. */
-static void
-test_order(void)
+KW_TEST(test_order, "/workers/order")
 {
     fair_test test;
     fair_start(&test, 8);
@@ -192,8 +189,7 @@ test_order(void)
 }
 
 /* Two callers of one peer have queued many jobs. A job of a third caller waits for one of each. */
-static void
-test_rounds(void)
+KW_TEST(test_rounds, "/workers/rounds")
 {
     fair_test test;
     fair_start(&test, 8);
@@ -208,8 +204,7 @@ test_rounds(void)
 }
 
 /* The running job yields to another caller's, but not to one of its own caller. */
-static void
-test_yield(void)
+KW_TEST(test_yield, "/workers/yield")
 {
     fair_test test;
     fair_start(&test, 8);
@@ -226,8 +221,7 @@ test_yield(void)
 }
 
 /* A peer that fills the queue loses its newest job to another peer, never to itself. */
-static void
-test_full(void)
+KW_TEST(test_full, "/workers/full")
 {
     fair_test test;
     fair_start(&test, 3);
@@ -245,8 +239,7 @@ test_full(void)
 }
 
 /* A job whose deadline has passed is dropped from a full queue for a job of any peer. */
-static void
-test_late(void)
+KW_TEST(test_late, "/workers/late")
 {
     fair_test test;
     fair_start(&test, 2);
@@ -258,18 +251,4 @@ test_late(void)
         g_assert_true(fair_submit(&jobs[i]));
     g_assert_true(jobs[1].job.dropped);
     fair_end(&test, "acd");
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/workers/queue", test_queue);
-    g_test_add_func("/workers/shut", test_shut);
-    g_test_add_func("/workers/order", test_order);
-    g_test_add_func("/workers/rounds", test_rounds);
-    g_test_add_func("/workers/yield", test_yield);
-    g_test_add_func("/workers/full", test_full);
-    g_test_add_func("/workers/late", test_late);
-    return g_test_run();
 }

@@ -140,7 +140,7 @@ static kw_arena *read_arena;
 static kw_change_record *read_records;
 static size_t read_count;
 
-void
+static void
 changing_clear(void)
 {
     g_clear_pointer(&read_arena, kw_arena_free);

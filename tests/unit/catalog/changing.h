@@ -42,4 +42,3 @@ kw_code gateway_admit_step(gateway *self, kw_policy *policy, const kw_change_ste
 kw_code gateway_write_progress(gateway *self, const kw_change_record *records, size_t count);
 /* Reads the records; they live until the next call. */
 const kw_change_record *gateway_read_changes(gateway *self, size_t *ret_count);
-void changing_clear(void);

@@ -6,8 +6,7 @@
 /* --- one gateway -----------------------------------------------------------------------------------------
  */
 
-static void
-test_first(void)
+KW_TEST(test_first, "/catalog/first")
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true);
@@ -34,8 +33,7 @@ count_operations(gateway *by, kw_policy *policy)
 }
 
 /* A gateway that serves a policy does not look again whether the catalog's table exists. */
-static void
-test_table_is_looked_up_once(void)
+KW_TEST(test_table_is_looked_up_once, "/catalog/table is looked up once")
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", false);
@@ -57,8 +55,7 @@ on_dropped(void *user, const kw_error *error)
 }
 
 /* The operator has dropped the catalog's table while a policy is in service. */
-static void
-test_table_is_dropped(void)
+KW_TEST(test_table_is_dropped, "/catalog/table is dropped")
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true);
@@ -80,8 +77,7 @@ test_table_is_dropped(void)
 }
 
 /* A store that only this process uses needs no registration. */
-static void
-test_not_shared(void)
+KW_TEST(test_not_shared, "/catalog/not shared")
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", false);
@@ -93,8 +89,7 @@ test_not_shared(void)
     town_free(in);
 }
 
-static void
-test_refused_start_leaves_nothing(void)
+KW_TEST(test_refused_start_leaves_nothing, "/catalog/refused start leaves nothing")
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true);
@@ -113,8 +108,7 @@ test_refused_start_leaves_nothing(void)
     town_free(in);
 }
 
-static void
-test_created(void)
+KW_TEST(test_created, "/catalog/created")
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true);
@@ -132,8 +126,7 @@ test_created(void)
 
 /* --- rows that appear between the check and the commit --------------------------------------------- */
 
-static void
-test_row_between(void)
+KW_TEST(test_row_between, "/catalog/row between check and commit")
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true);
@@ -153,8 +146,7 @@ test_row_between(void)
 }
 
 /* Store tables of unchanged tables are not probed: one of them can be disabled, and the others are served. */
-static void
-test_probes_only_where_needed(void)
+KW_TEST(test_probes_only_where_needed, "/catalog/probes only where needed")
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true);
@@ -170,8 +162,7 @@ test_probes_only_where_needed(void)
 }
 
 /* Calls of a table that the new policy does not have must complete before others may change the table. */
-static void
-test_holds_removed_tables(void)
+KW_TEST(test_holds_removed_tables, "/catalog/holds removed tables")
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true);
@@ -191,8 +182,7 @@ test_holds_removed_tables(void)
 
 /* --- two gateways ---------------------------------------------------------------------------------- */
 
-static void
-test_two_with_one_policy(void)
+KW_TEST(test_two_with_one_policy, "/catalog/two/one policy")
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true), *b = gateway_new(in, "b", true);
@@ -235,8 +225,7 @@ refuse_beside(const char *served, const char *wanted, const char *row_table)
     town_free(in);
 }
 
-static void
-test_two_with_two_policies(void)
+KW_TEST(test_two_with_two_policies, "/catalog/two/two policies")
 {
     refuse_beside(BASE, BASE BY_TS, NULL);
     refuse_beside(BASE BY_TS, BASE, NULL);
@@ -246,8 +235,7 @@ test_two_with_two_policies(void)
 }
 
 /* A path can be dropped while rows exist, but not while another gateway reads it. */
-static void
-test_path_dropped(void)
+KW_TEST(test_path_dropped, "/catalog/two/path dropped")
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true), *b = gateway_new(in, "b", true);
@@ -285,8 +273,7 @@ commit_if_admitted(gateway *self)
         gateway_commit(self);
 }
 
-static void
-test_race(void)
+KW_TEST(test_race, "/catalog/two/race")
 {
     unsigned served = 0;
     for (int i = 0; i < 300; i++) {
@@ -339,8 +326,7 @@ step(gateway *of)
 
 /* A gateway changes the type of a column while the table is empty, and another one starts at any moment of
  * this. The catalog is read in several calls. The two must not serve with different types. */
-static void
-test_start_during_type_change(void)
+KW_TEST(test_start_during_type_change, "/catalog/two/start during type change")
 {
     g_autoptr(kw_policy) policy = test_policy(BASE), other = test_policy(STRING_N);
     unsigned changed = 0, started = 0;
@@ -370,8 +356,7 @@ test_start_during_type_change(void)
 }
 
 /* If another gateway commits during a check, the check starts again. */
-static void
-test_conflict(void)
+KW_TEST(test_conflict, "/catalog/two/conflict")
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true), *b = gateway_new(in, "b", true);
@@ -389,8 +374,7 @@ test_conflict(void)
     town_free(in);
 }
 
-static void
-test_other_protocol(void)
+KW_TEST(test_other_protocol, "/catalog/two/other protocol")
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true), *b = gateway_new(in, "b", true);
@@ -407,8 +391,7 @@ test_other_protocol(void)
 }
 
 /* A registration that cannot be read could serve any table: it counts until its lease expires. */
-static void
-test_damaged_registration(void)
+KW_TEST(test_damaged_registration, "/catalog/two/damaged registration")
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true), *b = gateway_new(in, "b", true);
@@ -425,8 +408,7 @@ test_damaged_registration(void)
     town_free(in);
 }
 
-static void
-test_renamed_table(void)
+KW_TEST(test_renamed_table, "/catalog/renamed table")
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true);
@@ -453,8 +435,7 @@ test_renamed_table(void)
 /* --- faults ---------------------------------------------------------------------------------------- */
 
 /* Wherever the store fails, the admission reports it or succeeds, and the next one succeeds. */
-static void
-test_faults(void)
+KW_TEST(test_faults, "/catalog/faults")
 {
     g_autoptr(kw_policy) policy = test_policy(BASE), with_path = test_policy(BASE BY_TS);
     for (int applied = 0; applied < 2; applied++) {
@@ -481,30 +462,4 @@ test_faults(void)
         }
         g_assert_cmpuint(n, >, 7);
     }
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/catalog/first", test_first);
-    g_test_add_func("/catalog/table is looked up once", test_table_is_looked_up_once);
-    g_test_add_func("/catalog/table is dropped", test_table_is_dropped);
-    g_test_add_func("/catalog/not shared", test_not_shared);
-    g_test_add_func("/catalog/refused start leaves nothing", test_refused_start_leaves_nothing);
-    g_test_add_func("/catalog/created", test_created);
-    g_test_add_func("/catalog/probes only where needed", test_probes_only_where_needed);
-    g_test_add_func("/catalog/holds removed tables", test_holds_removed_tables);
-    g_test_add_func("/catalog/row between check and commit", test_row_between);
-    g_test_add_func("/catalog/two/one policy", test_two_with_one_policy);
-    g_test_add_func("/catalog/two/two policies", test_two_with_two_policies);
-    g_test_add_func("/catalog/two/path dropped", test_path_dropped);
-    g_test_add_func("/catalog/two/race", test_race);
-    g_test_add_func("/catalog/two/start during type change", test_start_during_type_change);
-    g_test_add_func("/catalog/two/conflict", test_conflict);
-    g_test_add_func("/catalog/two/other protocol", test_other_protocol);
-    g_test_add_func("/catalog/two/damaged registration", test_damaged_registration);
-    g_test_add_func("/catalog/renamed table", test_renamed_table);
-    g_test_add_func("/catalog/faults", test_faults);
-    return g_test_run();
 }

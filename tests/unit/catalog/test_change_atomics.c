@@ -123,8 +123,7 @@ follow(turning *self, kw_policy *policy)
 
 /* Without a change it is refused, and the text says how it is done. The catalog has the new value from the
  * end on, which needs the reports of all gateways. */
-static void
-test_on(void)
+KW_TEST(test_on, "/catalog/change atomics/on")
 {
     turning *self = turning_new(PLAIN, ON, false);
     g_assert_cmpint(gateway_check(self->b, self->text), ==, KW_REFUSED);
@@ -143,8 +142,7 @@ test_on(void)
     turning_free(self);
 }
 
-static void
-test_off(void)
+KW_TEST(test_off, "/catalog/change atomics/off")
 {
     turning *self = turning_new(ON, OFF, true);
     begin(self);
@@ -172,8 +170,7 @@ on_cancelled(void *user, const kw_current *current, const kw_error *error)
 }
 
 /* The gateways that have not loaded the end have a text that allows atomic operations. */
-static void
-test_cancelled(void)
+KW_TEST(test_cancelled, "/catalog/change atomics/cancelled")
 {
     turning *self = turning_new(PLAIN, ON, false);
     bool cancelled = false;
@@ -193,8 +190,7 @@ test_cancelled(void)
 }
 
 /* Other policies while the change is under way, and steps that it does not have. */
-static void
-test_others(void)
+KW_TEST(test_others, "/catalog/change atomics/others")
 {
     turning *self = turning_new(PLAIN, ON, false);
     g_assert_cmpint(try_begin(self, self->text), ==, KW_REFUSED); /* not compiled for it */
@@ -214,17 +210,4 @@ test_others(void)
     kw_policy_unref(off);
     kw_policy_unref(placed);
     turning_free(self);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/catalog/change atomics/on", test_on);
-    g_test_add_func("/catalog/change atomics/off", test_off);
-    g_test_add_func("/catalog/change atomics/cancelled", test_cancelled);
-    g_test_add_func("/catalog/change atomics/others", test_others);
-    int status = g_test_run();
-    changing_clear();
-    return status;
 }

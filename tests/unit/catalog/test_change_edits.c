@@ -117,8 +117,7 @@ ended(setup *self)
     town_free(self->in);
 }
 
-static void
-test_edit(void)
+KW_TEST(test_edit, "/catalog/change edits/edit")
 {
     setup self = begun();
     editor goal = {.by = self.b, .set = set_goal}, progress = {.by = self.a, .set = set_progress};
@@ -140,8 +139,7 @@ test_edit(void)
 }
 
 /* The edit gets the policy version of the catalog, which its gateway does not have to serve. */
-static void
-test_current_version(void)
+KW_TEST(test_current_version, "/catalog/change edits/current version")
 {
     setup self = begun();
     editor goal = {.by = self.b, .set = set_goal};
@@ -159,8 +157,7 @@ test_current_version(void)
     ended(&self);
 }
 
-static void
-test_edit_refused(void)
+KW_TEST(test_edit_refused, "/catalog/change edits/refused")
 {
     setup self = begun();
     editor edit = {.by = self.b, .set = set_goal, .refuses = true};
@@ -182,8 +179,7 @@ catalog_id(const setup *self)
 
 /* An edit that changes nothing does not write the catalog, so it does not make the step of another gateway
  * BUSY. */
-static void
-test_unchanged(void)
+KW_TEST(test_unchanged, "/catalog/change edits/unchanged")
 {
     setup self = begun();
     editor edit = {.by = self.b, .set = set_nothing};
@@ -195,8 +191,7 @@ test_unchanged(void)
 }
 
 /* Two edits at once, after each number of loop iterations: both are kept. */
-static void
-test_two_at_once(void)
+KW_TEST(test_two_at_once, "/catalog/change edits/two at once")
 {
     bool repeated = false;
     for (unsigned iterations = 0; iterations < 8; iterations++) {
@@ -219,8 +214,7 @@ test_two_at_once(void)
 }
 
 /* A lost answer: the put is repeated, or found to be applied. */
-static void
-test_faults(void)
+KW_TEST(test_faults, "/catalog/change edits/faults")
 {
     for (int applied = 0; applied < 2; applied++) {
         bool failed = true;
@@ -241,8 +235,7 @@ test_faults(void)
 }
 
 /* A gateway that stops sends each put once, and it is unknown whether the last one was applied. */
-static void
-test_end_of_repeats(void)
+KW_TEST(test_end_of_repeats, "/catalog/change edits/end of repeats")
 {
     unsigned lost = 0;
     bool failed = true;
@@ -265,8 +258,7 @@ test_end_of_repeats(void)
 }
 
 /* A gateway whose lease has expired writes nothing. */
-static void
-test_lease(void)
+KW_TEST(test_lease, "/catalog/change edits/lease")
 {
     town *in = town_new();
     changing *change = changing_new_several();
@@ -287,8 +279,7 @@ test_lease(void)
 }
 
 /* Progress of one writer does not touch the records of several. */
-static void
-test_progress(void)
+KW_TEST(test_progress, "/catalog/change edits/progress")
 {
     setup self = begun();
     editor goal = {.by = self.b, .set = set_goal};
@@ -299,22 +290,4 @@ test_progress(void)
     g_assert_cmpint(gateway_read_changes(self.a, &count)[0].goal, ==, KW_NEW(BOTH));
     g_assert_cmpuint(gateway_read_changes(self.a, &count)[0].rows_copied, ==, 0);
     ended(&self);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/catalog/change edits/edit", test_edit);
-    g_test_add_func("/catalog/change edits/current version", test_current_version);
-    g_test_add_func("/catalog/change edits/refused", test_edit_refused);
-    g_test_add_func("/catalog/change edits/unchanged", test_unchanged);
-    g_test_add_func("/catalog/change edits/two at once", test_two_at_once);
-    g_test_add_func("/catalog/change edits/faults", test_faults);
-    g_test_add_func("/catalog/change edits/end of repeats", test_end_of_repeats);
-    g_test_add_func("/catalog/change edits/lease", test_lease);
-    g_test_add_func("/catalog/change edits/progress", test_progress);
-    int failed = g_test_run();
-    changing_clear();
-    return failed;
 }

@@ -75,8 +75,7 @@ begin(adding *self)
     town_put(self->in, "t_by_ts", "row");
 }
 
-static void
-test_complete(void)
+KW_TEST(test_complete, "/catalog/added-path/complete")
 {
     adding self = adding_new();
     g_assert_cmpint(gateway_check(self.a, self.with), ==, KW_REFUSED);
@@ -99,8 +98,7 @@ test_complete(void)
     adding_free(&self);
 }
 
-static void
-test_cancel(void)
+KW_TEST(test_cancel, "/catalog/added-path/cancel")
 {
     adding self = adding_new();
     begin(&self);
@@ -113,8 +111,7 @@ test_cancel(void)
     adding_free(&self);
 }
 
-static void
-test_begin_refused(void)
+KW_TEST(test_begin_refused, "/catalog/added-path/refused")
 {
     adding self = adding_new();
     kw_change_step step = {.records = &self.record, .count = 1};
@@ -124,16 +121,4 @@ test_begin_refused(void)
     g_assert_cmpint(gateway_check_step(self.a, self.with, &step), ==, KW_REFUSED);
     gateway_assert_text(self.a, "are not those of the next place"); /* it would be read at once */
     adding_free(&self);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/catalog/added-path/complete", test_complete);
-    g_test_add_func("/catalog/added-path/cancel", test_cancel);
-    g_test_add_func("/catalog/added-path/refused", test_begin_refused);
-    int failed = g_test_run();
-    changing_clear();
-    return failed;
 }

@@ -183,8 +183,7 @@ walk(adding *self, const kw_change_place *versions, size_t count)
 /* --- whole additions ------------------------------------------------------------------------------- */
 
 /* The catalog has order: store until the path is complete. Atomic operations stay allowed. */
-static void
-test_store_order(void)
+KW_TEST(test_store_order, "/catalog/paths-added-by-several/store-order")
 {
     adding *self = adding_new(BASE, BASE BY_TS, true);
     WALK(self, ENTER, KW_OLD(OPENING), KW_OLD(SPACED));
@@ -202,8 +201,7 @@ test_store_order(void)
     adding_free(self);
 }
 
-static void
-test_stamp_order(void)
+KW_TEST(test_stamp_order, "/catalog/paths-added-by-several/stamp-order")
 {
     adding *self = adding_new(STAMP BASE, STAMP BASE TWO_PATHS, false);
     WALK(self, KW_OLD(ALONE), KW_OLD(OPENING), KW_OLD(SPACED));
@@ -245,8 +243,7 @@ cancel(const char *before, const char *text, bool store_order)
     adding_free(self);
 }
 
-static void
-test_cancel(void)
+KW_TEST(test_cancel, "/catalog/paths-added-by-several/cancel")
 {
     cancel(BASE, BASE BY_TS, true);
     cancel(BASE, ATOMICS BASE TWO_PATHS, true);
@@ -258,8 +255,7 @@ test_cancel(void)
 
 /* Calls of the version before rely on the control cells of all writes, so a policy that adds a path neither
  * allows atomic operations nor ends them. */
-static void
-test_atomics(void)
+KW_TEST(test_atomics, "/catalog/paths-added-by-several/atomics")
 {
     static const struct {
         const char *before, *text;
@@ -311,8 +307,7 @@ drop(const char *before, const char *text)
     adding_free(self);
 }
 
-static void
-test_drop(void)
+KW_TEST(test_drop, "/catalog/paths-added-by-several/drop")
 {
     drop(BASE BY_TS, BASE);
     drop(BASE BY_TS, NO_ATOMICS BASE);
@@ -364,8 +359,7 @@ drop_twice(bool rows)
     adding_free(self);
 }
 
-static void
-test_drop_twice(void)
+KW_TEST(test_drop_twice, "/catalog/paths-added-by-several/drop-twice")
 {
     drop_twice(true);
     drop_twice(false);
@@ -373,8 +367,7 @@ test_drop_twice(void)
 
 /* --- the other gateway ------------------------------------------------------------------------------ */
 
-static void
-test_reports(void)
+KW_TEST(test_reports, "/catalog/paths-added-by-several/reports")
 {
     adding *self = adding_new(STAMP BASE, STAMP BASE BY_TS, false);
     step(self, KW_OLD(ALONE));
@@ -394,8 +387,7 @@ test_reports(void)
 
 /* While a path is added, a gateway can serve neither the policy without the path nor the text with the path,
  * but only a policy that was compiled for the version in the catalog. */
-static void
-test_admitted(void)
+KW_TEST(test_admitted, "/catalog/paths-added-by-several/admitted")
 {
     adding *self = adding_new(BASE, BASE BY_TS, true);
     WALK(self, KW_OLD(UNSTAMPED));
@@ -413,8 +405,7 @@ test_admitted(void)
 
 /* A change begins with its first version, and only if the store table of the added path holds no other
  * rows. */
-static void
-test_begin(void)
+KW_TEST(test_begin, "/catalog/paths-added-by-several/begin")
 {
     adding *self = adding_new(BASE, BASE BY_TS, true);
     g_assert_cmpint(try_step(self, KW_OLD(SPACED)), ==, KW_REFUSED);
@@ -423,22 +414,4 @@ test_begin(void)
     g_assert_cmpint(try_step(self, KW_OLD(UNSTAMPED)), ==, KW_REFUSED);
     gateway_assert_text(self->a, "holds rows that were not written under this path");
     adding_free(self);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/catalog/paths-added-by-several/store-order", test_store_order);
-    g_test_add_func("/catalog/paths-added-by-several/stamp-order", test_stamp_order);
-    g_test_add_func("/catalog/paths-added-by-several/cancel", test_cancel);
-    g_test_add_func("/catalog/paths-added-by-several/atomics", test_atomics);
-    g_test_add_func("/catalog/paths-added-by-several/drop", test_drop);
-    g_test_add_func("/catalog/paths-added-by-several/drop-twice", test_drop_twice);
-    g_test_add_func("/catalog/paths-added-by-several/reports", test_reports);
-    g_test_add_func("/catalog/paths-added-by-several/admitted", test_admitted);
-    g_test_add_func("/catalog/paths-added-by-several/begin", test_begin);
-    int failed = g_test_run();
-    changing_clear();
-    return failed;
 }

@@ -67,8 +67,7 @@ assert_parses(const char *text, bool good)
         g_assert_cmpint(error.code, ==, KW_CORRUPT);
 }
 
-static void
-test_read_back(void)
+KW_TEST(test_read_back, "/catalog/change records/read back")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_change_record both[2] = {full, {.table = "t", .path = "primary", .given = {1, "t"}, .now = {2, "t2"}}};
@@ -95,8 +94,7 @@ test_read_back(void)
     assert_parses("[]", true);
 }
 
-static void
-test_several_writers(void)
+KW_TEST(test_several_writers, "/catalog/change records/several writers")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_change_record both[2] = {full_of_several(), full};
@@ -136,8 +134,7 @@ full_of_added(void)
     return record;
 }
 
-static void
-test_added(void)
+KW_TEST(test_added, "/catalog/change records/added")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_change_record record = full_of_added(), *read;
@@ -183,8 +180,7 @@ full_of_atomics(void)
     return record;
 }
 
-static void
-test_atomics(void)
+KW_TEST(test_atomics, "/catalog/change records/atomics")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_change_record record = full_of_atomics(), *read;
@@ -216,8 +212,7 @@ assert_strict(const kw_change_record *record, const char *const (*replacements)[
     }
 }
 
-static void
-test_strict_several(void)
+KW_TEST(test_strict_several, "/catalog/change records/strict, several writers")
 {
     static const char *const replacements[][2] = {
         {"\"several\"", "\"one\""},
@@ -236,8 +231,7 @@ test_strict_several(void)
     assert_strict(&record, replacements, G_N_ELEMENTS(replacements));
 }
 
-static void
-test_strict_added(void)
+KW_TEST(test_strict_added, "/catalog/change records/strict, added")
 {
     static const char *const replacements[][2] = {
         {"\"adds\":true", "\"adds\":false"},
@@ -258,8 +252,7 @@ test_strict_added(void)
     assert_strict(&record, replacements, G_N_ELEMENTS(replacements));
 }
 
-static void
-test_strict_atomics(void)
+KW_TEST(test_strict_atomics, "/catalog/change records/strict-atomics")
 {
     static const char *const replacements[][2] = {
         {"\"atomics\":true", "\"atomics\":false"}, {"\"atomics\":true,", ""},
@@ -270,8 +263,7 @@ test_strict_atomics(void)
     assert_strict(&record, replacements, G_N_ELEMENTS(replacements));
 }
 
-static void
-test_strict(void)
+KW_TEST(test_strict, "/catalog/change records/strict")
 {
     static const char *const replacements[][2] = {
         {"\"orders\"", "7"},
@@ -316,8 +308,7 @@ test_strict(void)
     assert_parses("x", false);
 }
 
-static void
-test_too_many(void)
+KW_TEST(test_too_many, "/catalog/change records/too many")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_change_record *records = KW_ARENA_ARRAY(arena, kw_change_record, KW_CHANGES_MAX + 1);
@@ -335,8 +326,7 @@ test_too_many(void)
 }
 
 /* A difference in any member counts, except in the members that are written between two steps. */
-static void
-test_differ(void)
+KW_TEST(test_differ, "/catalog/change records/differ")
 {
     const kw_change_record record = full_of_several();
     kw_change_record same = record, other;
@@ -383,21 +373,4 @@ test_differ(void)
     g_assert_false(kw_changes_differ(&added, 1, &other, 1));
     other.more_count = 1;
     g_assert_true(kw_changes_differ(&added, 1, &other, 1));
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/catalog/change records/read back", test_read_back);
-    g_test_add_func("/catalog/change records/several writers", test_several_writers);
-    g_test_add_func("/catalog/change records/added", test_added);
-    g_test_add_func("/catalog/change records/atomics", test_atomics);
-    g_test_add_func("/catalog/change records/strict-atomics", test_strict_atomics);
-    g_test_add_func("/catalog/change records/strict, added", test_strict_added);
-    g_test_add_func("/catalog/change records/strict", test_strict);
-    g_test_add_func("/catalog/change records/strict, several writers", test_strict_several);
-    g_test_add_func("/catalog/change records/too many", test_too_many);
-    g_test_add_func("/catalog/change records/differ", test_differ);
-    return g_test_run();
 }

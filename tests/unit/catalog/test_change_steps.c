@@ -155,8 +155,7 @@ edit(gateway *by, kw_change_edit change, void *user)
     g_assert_cmpint(by->error.code, ==, KW_OK);
 }
 
-static void
-test_forward(void)
+KW_TEST(test_forward, "/catalog/change steps/forward")
 {
     setup self = served_by_two();
     WALK(&self, TO_BOTH);
@@ -170,8 +169,7 @@ test_forward(void)
     finish_verified(&self, true);
 }
 
-static void
-test_forward_of_stamped(void)
+KW_TEST(test_forward_of_stamped, "/catalog/change steps/forward, order: stamp")
 {
     setup self = served_by_two();
     self.change->record.store_order = false;
@@ -184,8 +182,7 @@ test_forward_of_stamped(void)
     finish_verified(&self, true);
 }
 
-static void
-test_back_and_cancel(void)
+KW_TEST(test_back_and_cancel, "/catalog/change steps/back and cancel")
 {
     setup self = served_by_two();
     WALK(&self, TO_BOTH, KW_OLD(SPACING), KW_OLD(SPACED), KW_OLD(LAST_PASS), KW_OLD(GET_BOTH),
@@ -197,8 +194,7 @@ test_back_and_cancel(void)
 }
 
 /* The states of the placements follow from the place: scans read a complete one. */
-static void
-test_states(void)
+KW_TEST(test_states, "/catalog/change steps/states")
 {
     for (kw_change_place id = 0; id < KW_PLACES; id++) {
         if (!kw_change_ladder_has(KW_LADDER_MOVE, id))
@@ -221,8 +217,7 @@ test_states(void)
 
 /* --- what a step needs ----------------------------------------------------------------------------- */
 
-static void
-test_reports_needed(void)
+KW_TEST(test_reports_needed, "/catalog/change steps/reports needed")
 {
     setup self = served_by_two();
     kw_change_record *record = &self.change->record;
@@ -254,8 +249,7 @@ test_reports_needed(void)
 }
 
 /* A gateway without the table neither follows nor reports. */
-static void
-test_gateway_without_the_table(void)
+KW_TEST(test_gateway_without_the_table, "/catalog/change steps/gateway without the table")
 {
     setup self = served_by_two();
     gateway *c = gateway_new(self.in, "c", true);
@@ -277,8 +271,7 @@ follow_no_changes(gateway *self, kw_policy *served)
 
 /* A change would wait for the reports of a gateway that does not follow the catalog's policy. It does not
  * begin beside one, and such a gateway cannot start beside a change. */
-static void
-test_gateway_that_does_not_follow(void)
+KW_TEST(test_gateway_that_does_not_follow, "/catalog/change steps/gateway that does not follow")
 {
     setup self = served_by_two();
     follow_no_changes(self.b, self.change->old);
@@ -297,8 +290,7 @@ test_gateway_that_does_not_follow(void)
 }
 
 /* One that is dead must be admitted again. */
-static void
-test_dead_gateway_that_does_not_follow(void)
+KW_TEST(test_dead_gateway_that_does_not_follow, "/catalog/change steps/dead gateway that does not follow")
 {
     setup self = served_by_two();
     follow_no_changes(self.b, self.change->old);
@@ -314,8 +306,7 @@ test_dead_gateway_that_does_not_follow(void)
 
 /* After a change has ended, gateways can still serve both placements: until they have followed, no other
  * change begins, and the retired placement is not forgotten. */
-static void
-test_not_followed_yet(void)
+KW_TEST(test_not_followed_yet, "/catalog/change steps/not followed yet")
 {
     setup self = served_by_two();
     WALK(&self, KW_OLD(UNSTAMPED));
@@ -336,8 +327,7 @@ test_not_followed_yet(void)
 }
 
 /* A step goes only to a neighboring place, with the next number. */
-static void
-test_only_neighbors(void)
+KW_TEST(test_only_neighbors, "/catalog/change steps/only neighbors")
 {
     setup self = served_by_two();
     const kw_change_record before = self.change->record;
@@ -406,8 +396,7 @@ take_over(void *user, int64_t current, kw_change_record *record, kw_arena *arena
 }
 
 /* A step that was computed before a command is refused. */
-static void
-test_commands(void)
+KW_TEST(test_commands, "/catalog/change steps/commands")
 {
     static const kw_change_edit edits[] = {set_goal, set_paused, set_limit, set_completing};
     for (size_t i = 0; i < G_N_ELEMENTS(edits); i++) {
@@ -424,8 +413,7 @@ test_commands(void)
 }
 
 /* Progress of the holder does not make its step fail, and the step has the newest progress. */
-static void
-test_progress(void)
+KW_TEST(test_progress, "/catalog/change steps/progress")
 {
     setup self = served_by_two();
     size_t count;
@@ -437,8 +425,7 @@ test_progress(void)
     ended(&self);
 }
 
-static void
-test_takeover(void)
+KW_TEST(test_takeover, "/catalog/change steps/takeover")
 {
     setup self = served_by_two();
     WALK(&self, KW_OLD(UNSTAMPED));
@@ -454,8 +441,7 @@ test_takeover(void)
 }
 
 /* Two gateways that both hold the change, because one was paused: the second put is rejected. */
-static void
-test_two_steps_at_once(void)
+KW_TEST(test_two_steps_at_once, "/catalog/change steps/two steps at once")
 {
     setup self = served_by_two();
     WALK(&self, KW_OLD(UNSTAMPED));
@@ -468,8 +454,7 @@ test_two_steps_at_once(void)
 
 /* --- gateways that start, die and come back --------------------------------------------------------- */
 
-static void
-test_start(void)
+KW_TEST(test_start, "/catalog/change steps/start")
 {
     setup self = served_by_two();
     gateway *c = gateway_new(self.in, "c", true);
@@ -490,8 +475,7 @@ test_start(void)
 }
 
 /* It is admitted after the holder has read the registrations: the holder's put is rejected. */
-static void
-test_start_during_a_step(void)
+KW_TEST(test_start_during_a_step, "/catalog/change steps/start during a step")
 {
     setup self = served_by_two();
     gateway *c = gateway_new(self.in, "c", true);
@@ -514,8 +498,7 @@ test_start_during_a_step(void)
 
 /* A step removes a dead gateway. When it comes back it answers nothing, and is admitted with the current
  * version only. */
-static void
-test_paused(void)
+KW_TEST(test_paused, "/catalog/change steps/paused")
 {
     setup self = served_by_two();
     WALK(&self, KW_OLD(UNSTAMPED));
@@ -537,8 +520,7 @@ test_paused(void)
 }
 
 /* A gateway that was dead, and renewed its lease before the step, is waited for. */
-static void
-test_paused_and_back(void)
+KW_TEST(test_paused_and_back, "/catalog/change steps/paused and back")
 {
     setup self = served_by_two();
     WALK(&self, KW_OLD(UNSTAMPED));
@@ -557,8 +539,7 @@ test_paused_and_back(void)
 /* --- records of other tables -------------------------------------------------------------------------- */
 
 /* Another gateway holds the change of table u; a step for t leaves that record as the catalog has it. */
-static void
-test_other_record(void)
+KW_TEST(test_other_record, "/catalog/change steps/other record")
 {
     setup self = served_by_two();
     const kw_change_step *one = &self.change->step;
@@ -584,33 +565,4 @@ test_other_record(void)
     g_assert_cmpint(kw_changes_find(read, 2, "t", "primary")->place, ==, KW_OLD(HELD));
     g_assert_cmpint(kw_changes_find(read, 2, "u", "primary")->goal, ==, KW_OLD(ALONE));
     ended(&self);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/catalog/change steps/forward", test_forward);
-    g_test_add_func("/catalog/change steps/forward, order: stamp", test_forward_of_stamped);
-    g_test_add_func("/catalog/change steps/back and cancel", test_back_and_cancel);
-    g_test_add_func("/catalog/change steps/states", test_states);
-    g_test_add_func("/catalog/change steps/reports needed", test_reports_needed);
-    g_test_add_func("/catalog/change steps/gateway without the table", test_gateway_without_the_table);
-    g_test_add_func("/catalog/change steps/gateway that does not follow", test_gateway_that_does_not_follow);
-    g_test_add_func("/catalog/change steps/dead gateway that does not follow",
-                    test_dead_gateway_that_does_not_follow);
-    g_test_add_func("/catalog/change steps/not followed yet", test_not_followed_yet);
-    g_test_add_func("/catalog/change steps/only neighbors", test_only_neighbors);
-    g_test_add_func("/catalog/change steps/commands", test_commands);
-    g_test_add_func("/catalog/change steps/progress", test_progress);
-    g_test_add_func("/catalog/change steps/takeover", test_takeover);
-    g_test_add_func("/catalog/change steps/two steps at once", test_two_steps_at_once);
-    g_test_add_func("/catalog/change steps/start", test_start);
-    g_test_add_func("/catalog/change steps/start during a step", test_start_during_a_step);
-    g_test_add_func("/catalog/change steps/paused", test_paused);
-    g_test_add_func("/catalog/change steps/paused and back", test_paused_and_back);
-    g_test_add_func("/catalog/change steps/other record", test_other_record);
-    int failed = g_test_run();
-    changing_clear();
-    return failed;
 }

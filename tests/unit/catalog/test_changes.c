@@ -48,8 +48,7 @@ step(gateway *self, changing *change, kw_change_place place)
     assert_place(self, place);
 }
 
-static void
-test_forward(void)
+KW_TEST(test_forward, "/catalog/changes/forward")
 {
     town *in = town_new();
     changing *change = changing_new();
@@ -76,8 +75,7 @@ test_forward(void)
 }
 
 /* The change is cancelled: rows that were copied stay until they are forgotten. */
-static void
-test_cancel(void)
+KW_TEST(test_cancel, "/catalog/changes/cancel")
 {
     town *in = town_new();
     changing *change = changing_new();
@@ -113,8 +111,7 @@ test_cancel(void)
 }
 
 /* Without a comparison the new placement is not verified. */
-static void
-test_end_without_comparison(void)
+KW_TEST(test_end_without_comparison, "/catalog/changes/end without a comparison")
 {
     town *in = town_new();
     changing *change = changing_new();
@@ -138,8 +135,7 @@ assert_begin(gateway *a, changing *change, kw_code code, const char *text)
     change->record = change->base;
 }
 
-static void
-test_begin_refused(void)
+KW_TEST(test_begin_refused, "/catalog/changes/begin refused")
 {
     town *in = town_new();
     changing *change = changing_new();
@@ -172,8 +168,7 @@ test_begin_refused(void)
 }
 
 /* Only the policy of the change is served while it is under way, even if the table holds no rows. */
-static void
-test_policy_without_the_change(void)
+KW_TEST(test_policy_without_the_change, "/catalog/changes/policy without the change")
 {
     town *in = town_new();
     changing *change = changing_new();
@@ -200,8 +195,7 @@ test_policy_without_the_change(void)
 }
 
 /* A secondary path with a change must not be dropped. */
-static void
-test_path_dropped(void)
+KW_TEST(test_path_dropped, "/catalog/changes/path dropped, table renamed")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     g_autoptr(kw_policy) with = test_policy(BASE BY_TS), without = test_policy(BASE);
@@ -227,8 +221,7 @@ test_path_dropped(void)
 
 /* Rows can be written to the placement that is dropped until the commit, so it is kept even if it was empty.
  */
-static void
-test_end_of_an_empty_table(void)
+KW_TEST(test_end_of_an_empty_table, "/catalog/changes/end of an empty table")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     changing *change = changing_new();
@@ -245,8 +238,7 @@ test_end_of_an_empty_table(void)
 
 /* --- restarts and races ---------------------------------------------------------------------------- */
 
-static void
-test_restart(void)
+KW_TEST(test_restart, "/catalog/changes/restart")
 {
     static const kw_change_place versions[] = {KW_OLD(BOTH), KW_NEW(BOTH)};
     town *in = town_new();
@@ -269,8 +261,7 @@ test_restart(void)
 }
 
 /* Wherever a step fails, the catalog has the version before it or after it, and the step can be repeated. */
-static void
-test_faults(void)
+KW_TEST(test_faults, "/catalog/changes/faults")
 {
     for (int applied = 0; applied < 2; applied++) {
         bool failed = true;
@@ -304,8 +295,7 @@ test_faults(void)
     }
 }
 
-static void
-test_two_at_once(void)
+KW_TEST(test_two_at_once, "/catalog/changes/two at once")
 {
     town *in = town_new();
     changing *change = changing_new();
@@ -325,8 +315,7 @@ test_two_at_once(void)
 }
 
 /* The digest depends on the placements, not on the version. */
-static void
-test_digests(void)
+KW_TEST(test_digests, "/catalog/changes/digests")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     changing *change = changing_new();
@@ -346,8 +335,7 @@ test_digests(void)
 }
 
 /* A gateway of a shared store cannot begin a change beside another one. */
-static void
-test_shared(void)
+KW_TEST(test_shared, "/catalog/changes/shared store")
 {
     town *in = town_new();
     changing *change = changing_new();
@@ -364,8 +352,7 @@ test_shared(void)
 
 /* --- progress -------------------------------------------------------------------------------------- */
 
-static void
-test_progress(void)
+KW_TEST(test_progress, "/catalog/changes/progress")
 {
     town *in = town_new();
     changing *change = changing_new();
@@ -400,8 +387,7 @@ test_progress(void)
 
 /* If progress is written between a check and its commit, the commit is BUSY. If both are written at the same
  * time, one of them succeeds. */
-static void
-test_progress_and_step(void)
+KW_TEST(test_progress_and_step, "/catalog/changes/progress and step")
 {
     town *in = town_new();
     changing *change = changing_new();
@@ -431,8 +417,7 @@ test_progress_and_step(void)
 }
 
 /* A call of the same gateway while a put is in flight is BUSY, or waits. */
-static void
-test_progress_twice(void)
+KW_TEST(test_progress_twice, "/catalog/changes/progress twice")
 {
     town *in = town_new();
     changing *change = changing_new();
@@ -449,8 +434,7 @@ test_progress_twice(void)
 }
 
 /* An answer that is lost: the put is repeated, or found to be applied. */
-static void
-test_progress_faults(void)
+KW_TEST(test_progress_faults, "/catalog/changes/progress, faults")
 {
     for (int applied = 0; applied < 2; applied++) {
         bool failed = true;
@@ -491,8 +475,7 @@ changed(town *in, changing *change)
     return a;
 }
 
-static void
-test_rename(void)
+KW_TEST(test_rename, "/catalog/changes/rename")
 {
     town *in = town_new();
     changing *change = changing_new();
@@ -516,8 +499,7 @@ test_rename(void)
     town_free(in);
 }
 
-static void
-test_forget(void)
+KW_TEST(test_forget, "/catalog/changes/forget")
 {
     town *in = town_new();
     changing *change = changing_new();
@@ -545,8 +527,7 @@ test_forget(void)
 }
 
 /* An earlier placement can be forgotten while the next change is under way. */
-static void
-test_forget_during_a_change(void)
+KW_TEST(test_forget_during_a_change, "/catalog/changes/forget during a change")
 {
     town *in = town_new();
     changing *change = changing_new();
@@ -570,8 +551,7 @@ test_forget_during_a_change(void)
     town_free(in);
 }
 
-static void
-test_preview(void)
+KW_TEST(test_preview, "/catalog/changes/preview")
 {
     town *in = town_new();
     changing *change = changing_new();
@@ -598,33 +578,4 @@ test_preview(void)
     gateway_stop(a);
     changing_free(change);
     town_free(in);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/catalog/changes/forward", test_forward);
-    g_test_add_func("/catalog/changes/cancel", test_cancel);
-    g_test_add_func("/catalog/changes/end without a comparison", test_end_without_comparison);
-    g_test_add_func("/catalog/changes/begin refused", test_begin_refused);
-    g_test_add_func("/catalog/changes/policy without the change", test_policy_without_the_change);
-    g_test_add_func("/catalog/changes/path dropped, table renamed", test_path_dropped);
-    g_test_add_func("/catalog/changes/end of an empty table", test_end_of_an_empty_table);
-    g_test_add_func("/catalog/changes/restart", test_restart);
-    g_test_add_func("/catalog/changes/faults", test_faults);
-    g_test_add_func("/catalog/changes/two at once", test_two_at_once);
-    g_test_add_func("/catalog/changes/digests", test_digests);
-    g_test_add_func("/catalog/changes/shared store", test_shared);
-    g_test_add_func("/catalog/changes/progress", test_progress);
-    g_test_add_func("/catalog/changes/progress and step", test_progress_and_step);
-    g_test_add_func("/catalog/changes/progress twice", test_progress_twice);
-    g_test_add_func("/catalog/changes/progress, faults", test_progress_faults);
-    g_test_add_func("/catalog/changes/rename", test_rename);
-    g_test_add_func("/catalog/changes/forget", test_forget);
-    g_test_add_func("/catalog/changes/forget during a change", test_forget_during_a_change);
-    g_test_add_func("/catalog/changes/preview", test_preview);
-    int failed = g_test_run();
-    changing_clear();
-    return failed;
 }

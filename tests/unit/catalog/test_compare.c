@@ -219,8 +219,7 @@ test_case_run(gconstpointer data)
 
 /* --- several changes ------------------------------------------------------------------------------- */
 
-static void
-test_path_returns(void)
+KW_TEST(test_path_returns, "/catalog/compare/path returns")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_facts *facts = accept(NULL, BASE BY_TS, "", arena);
@@ -240,8 +239,7 @@ test_path_returns(void)
 }
 
 /* Another path cannot use the store table of a retired path while that holds rows. */
-static void
-test_retired_store_table(void)
+KW_TEST(test_retired_store_table, "/catalog/compare/retired store table")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_facts *facts = accept(accept(NULL, BASE BY_TS, "", arena), BASE, "t_by_ts", arena);
@@ -250,8 +248,7 @@ test_retired_store_table(void)
         "t_by_ts", "table t, path other: the store table t_by_ts holds rows that were not written", arena);
 }
 
-static void
-test_removed_field_keeps_its_column(void)
+KW_TEST(test_removed_field_keeps_its_column, "/catalog/compare/removed field keeps its column")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_facts *facts = accept(accept(NULL, BASE, "", arena), WITH_FIELD(""), "t", arena);
@@ -268,8 +265,7 @@ test_removed_field_keeps_its_column(void)
 }
 
 /* A field removed while the table was empty is still remembered: a row could have been written in between. */
-static void
-test_removed_from_an_empty_table(void)
+KW_TEST(test_removed_from_an_empty_table, "/catalog/compare/removed from an empty table")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_facts *facts = accept(accept(NULL, BASE, "", arena), WITH_FIELD(""), "", arena);
@@ -277,8 +273,7 @@ test_removed_from_an_empty_table(void)
                    "table t, field n: its values were stored as int", arena);
 }
 
-static void
-test_verified(void)
+KW_TEST(test_verified, "/catalog/compare/verified")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_facts *facts = accept(NULL, BASE BY_TS, "", arena);
@@ -289,8 +284,7 @@ test_verified(void)
     g_assert_false(facts->paths[0].placements[0].verified);
 }
 
-static void
-test_forgetting(void)
+KW_TEST(test_forgetting, "/catalog/compare/forgetting")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_facts *facts = accept(accept(NULL, BASE BY_TS, "", arena), BASE, "t t_by_ts", arena);
@@ -303,8 +297,7 @@ test_forgetting(void)
 
 /* --- two tables ------------------------------------------------------------------------------------ */
 
-static void
-test_renamed(void)
+KW_TEST(test_renamed, "/catalog/compare/renamed")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_facts *old = facts_of(BASE BY_TS, arena), *new = facts_of(BASE BY_TS, arena);
@@ -324,8 +317,7 @@ test_renamed(void)
     g_assert_false(kw_facts_is_renamed(old, new));
 }
 
-static void
-test_owner(void)
+KW_TEST(test_owner, "/catalog/compare/owner")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_facts *one = facts_of(BASE BY_TS, arena),
@@ -349,8 +341,7 @@ test_owner(void)
 
 /* --- the stored form ------------------------------------------------------------------------------- */
 
-static void
-test_damaged(void)
+KW_TEST(test_damaged, "/catalog/facts/damaged")
 {
     g_autofree char *brackets = g_strnfill(1000000, '['); /* json-glib reads them by recursion */
     const char *const texts[] = {
@@ -396,8 +387,7 @@ test_damaged(void)
     g_assert_nonnull(strstr(error.text, "the facts of table t have form 2, which a later release"));
 }
 
-static void
-test_digest(void)
+KW_TEST(test_digest, "/catalog/facts/digest")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     const char *base = kw_facts_digest(facts_of(BASE BY_TS, arena), arena);
@@ -427,8 +417,7 @@ agree(const char *mine, const char *theirs, const char *recorded, const char *ro
 #define STAMP "    order: stamp\n"
 
 /* The order that a gateway uses decides, not whether its policy names it. */
-static void
-test_orders_that_agree(void)
+KW_TEST(test_orders_that_agree, "/catalog/facts/orders that agree")
 {
     g_assert_true(agree(BASE, STORE BASE, BASE, "t"));
     g_assert_true(agree(STORE BASE, BASE, BASE, "t"));
@@ -448,8 +437,7 @@ test_orders_that_agree(void)
 
 /* With order: stamp, a policy that does not say whether atomic operations are allowed uses what the catalog
  * has, even if the table is empty. */
-static void
-test_atomics_that_agree(void)
+KW_TEST(test_atomics_that_agree, "/catalog/facts/atomics that agree")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_facts *before = facts_of(STAMP ATOMICS BASE, arena);
@@ -467,25 +455,10 @@ test_atomics_that_agree(void)
     g_assert_false(agree(STAMP NO_ATOMICS BASE, STAMP ATOMICS BASE, STAMP BASE, ""));
 }
 
-int
-main(int argc, char **argv)
+KW_TEST_START(start)
 {
-    g_test_init(&argc, &argv, NULL);
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autofree char *path = g_strdup_printf("/catalog/compare/%s", cases[i].name);
         g_test_add_data_func(path, &cases[i], test_case_run);
     }
-    g_test_add_func("/catalog/compare/path returns", test_path_returns);
-    g_test_add_func("/catalog/compare/retired store table", test_retired_store_table);
-    g_test_add_func("/catalog/compare/removed field keeps its column", test_removed_field_keeps_its_column);
-    g_test_add_func("/catalog/compare/removed from an empty table", test_removed_from_an_empty_table);
-    g_test_add_func("/catalog/compare/verified", test_verified);
-    g_test_add_func("/catalog/compare/forgetting", test_forgetting);
-    g_test_add_func("/catalog/compare/renamed", test_renamed);
-    g_test_add_func("/catalog/compare/owner", test_owner);
-    g_test_add_func("/catalog/facts/damaged", test_damaged);
-    g_test_add_func("/catalog/facts/digest", test_digest);
-    g_test_add_func("/catalog/facts/orders that agree", test_orders_that_agree);
-    g_test_add_func("/catalog/facts/atomics that agree", test_atomics_that_agree);
-    return g_test_run();
 }

@@ -65,8 +65,7 @@ report_callers(gateway *self, bool has_callers)
     g_assert_false(self->catalog->renewing);
 }
 
-static void
-test_reports(void)
+KW_TEST(test_reports, "/catalog/followers/reports")
 {
     town *in = town_new();
     changing *change = changing_new();
@@ -107,8 +106,7 @@ test_reports(void)
     town_free(in);
 }
 
-static void
-test_dead_follower(void)
+KW_TEST(test_dead_follower, "/catalog/followers/dead")
 {
     town *in = town_new();
     changing *change = changing_new();
@@ -129,8 +127,7 @@ test_dead_follower(void)
 }
 
 /* A gateway that ends, and whose writes can still be applied, is seen until its registration has expired. */
-static void
-test_left_registration(void)
+KW_TEST(test_left_registration, "/catalog/followers/left registration")
 {
     for (int leaves = 0; leaves < 2; leaves++) {
         town *in = town_new();
@@ -154,8 +151,7 @@ test_left_registration(void)
 }
 
 /* A registration that replaces a lost one has the reports, which remain true, and another name. */
-static void
-test_lost_registration(void)
+KW_TEST(test_lost_registration, "/catalog/followers/lost registration")
 {
     town *in = town_new();
     changing *change = changing_new();
@@ -191,8 +187,7 @@ count_operations(gateway *by, const kw_change_record *record)
 }
 
 /* A read of the followers writes the registration only if it was not renewed within a second. */
-static void
-test_recent_registration(void)
+KW_TEST(test_recent_registration, "/catalog/followers/recent registration")
 {
     town *in = town_new();
     changing *change = changing_new();
@@ -220,8 +215,7 @@ on_rival(void *user)
 
 /* Reports that change while a renewal is in flight are written after it, without the pause that follows a
  * failure: the timer of 400 ms expires later. */
-static void
-test_report_during_a_renewal(void)
+KW_TEST(test_report_during_a_renewal, "/catalog/followers/report during a renewal")
 {
     town *in = town_new();
     changing *change = changing_new();
@@ -242,8 +236,7 @@ test_report_during_a_renewal(void)
     town_free(in);
 }
 
-static void
-test_faults(void)
+KW_TEST(test_faults, "/catalog/followers/faults")
 {
     bool failed = true;
     for (uint64_t n = 1; failed; n++) {
@@ -272,8 +265,7 @@ assert_registration(const char *text, bool good)
         g_error("%s: %s", good ? "refused" : "accepted", text);
 }
 
-static void
-test_damaged(void)
+KW_TEST(test_damaged, "/catalog/followers/damaged registration")
 {
 #define SAYS(changes) "{\"serving\":{},\"next\":{}" changes "}"
 #define ONE(step) ",\"changes\":[{\"table\":\"t\",\"path\":\"p\",\"started_ms\":1,\"step\":" step "}]"
@@ -292,21 +284,4 @@ test_damaged(void)
     assert_registration(SAYS(",\"changes\":[{\"table\":\"t\",\"path\":\"p\",\"step\":1}]"), false);
     assert_registration(SAYS(",\"changes\":[{\"table\":7,\"path\":\"p\",\"started_ms\":1,\"step\":1}]"),
                         false);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/catalog/followers/reports", test_reports);
-    g_test_add_func("/catalog/followers/dead", test_dead_follower);
-    g_test_add_func("/catalog/followers/left registration", test_left_registration);
-    g_test_add_func("/catalog/followers/lost registration", test_lost_registration);
-    g_test_add_func("/catalog/followers/recent registration", test_recent_registration);
-    g_test_add_func("/catalog/followers/report during a renewal", test_report_during_a_renewal);
-    g_test_add_func("/catalog/followers/faults", test_faults);
-    g_test_add_func("/catalog/followers/damaged registration", test_damaged);
-    int failed = g_test_run();
-    changing_clear();
-    return failed;
 }

@@ -3,8 +3,7 @@
 
 #include "catalog/catalog_internal.h"
 
-static void
-test_forget_path(void)
+KW_TEST(test_forget_path, "/catalog/forget/path")
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true);
@@ -35,8 +34,7 @@ test_forget_path(void)
     town_free(in);
 }
 
-static void
-test_forget_not_created(void)
+KW_TEST(test_forget_not_created, "/catalog/forget/not created")
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true);
@@ -61,8 +59,7 @@ noted(void *user, const kw_error *error)
 }
 
 /* A whole table; keyway create made its store table. */
-static void
-test_forget_table(void)
+KW_TEST(test_forget_table, "/catalog/forget/table")
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true), *b = gateway_new(in, "b", true);
@@ -92,8 +89,7 @@ test_forget_table(void)
 }
 
 /* Wherever it stops, it can be repeated, and until then no policy can have the path. */
-static void
-test_forget_faults(void)
+KW_TEST(test_forget_faults, "/catalog/forget/faults")
 {
     g_autoptr(kw_policy) with_path = test_policy(BASE BY_TS), without = test_policy(BASE);
     for (int applied = 0; applied < 2; applied++) {
@@ -123,8 +119,7 @@ test_forget_faults(void)
 
 /* A gateway that serves the table is paused while another one forgets it. When it continues, it must be
  * admitted again. */
-static void
-test_forget_while_paused(void)
+KW_TEST(test_forget_while_paused, "/catalog/forget/while another gateway is paused")
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true), *b = gateway_new(in, "b", true);
@@ -144,8 +139,7 @@ test_forget_while_paused(void)
 }
 
 /* A path uses, or is about to use, the store table of another path that is half forgotten. */
-static void
-test_forget_spares_another_path(void)
+KW_TEST(test_forget_spares_another_path, "/catalog/forget/another path")
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", false);
@@ -174,8 +168,7 @@ test_forget_spares_another_path(void)
 
 /* Keyway's record that it created a store table persists: a path can be dropped and added again
  * repeatedly. */
-static void
-test_forget_again(void)
+KW_TEST(test_forget_again, "/catalog/forget/again")
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true);
@@ -194,8 +187,7 @@ test_forget_again(void)
 }
 
 /* Other gateways change the catalog at any moment while created store tables are recorded. */
-static void
-test_note_while_others_change(void)
+KW_TEST(test_note_while_others_change, "/catalog/forget/note while others change")
 {
     g_autoptr(kw_policy) policy = test_policy(BASE);
     const char *created[] = {"t"};
@@ -220,8 +212,7 @@ test_note_while_others_change(void)
 
 /* Two gateways cannot forget the same table at once; if one of them stops half-way, the other one can
  * finish. */
-static void
-test_forget_concurrently(void)
+KW_TEST(test_forget_concurrently, "/catalog/forget/concurrently")
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true), *b = gateway_new(in, "b", true);
@@ -243,20 +234,4 @@ test_forget_concurrently(void)
     gateway_stop(a);
     gateway_stop(b);
     town_free(in);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/catalog/forget/path", test_forget_path);
-    g_test_add_func("/catalog/forget/not created", test_forget_not_created);
-    g_test_add_func("/catalog/forget/table", test_forget_table);
-    g_test_add_func("/catalog/forget/faults", test_forget_faults);
-    g_test_add_func("/catalog/forget/while another gateway is paused", test_forget_while_paused);
-    g_test_add_func("/catalog/forget/another path", test_forget_spares_another_path);
-    g_test_add_func("/catalog/forget/again", test_forget_again);
-    g_test_add_func("/catalog/forget/note while others change", test_note_while_others_change);
-    g_test_add_func("/catalog/forget/concurrently", test_forget_concurrently);
-    return g_test_run();
 }

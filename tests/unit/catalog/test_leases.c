@@ -3,8 +3,7 @@
 
 #include "catalog/catalog_internal.h"
 
-static void
-test_dead_gateway(void)
+KW_TEST(test_dead_gateway, "/catalog/lease/dead gateway")
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true), *b = gateway_new(in, "b", true);
@@ -23,8 +22,7 @@ test_dead_gateway(void)
 
 /* A gateway pauses for a minute. Another one regards it as dead and changes the paths. When the first one
  * continues, it answers no calls and finds that it must be admitted again, which is refused. */
-static void
-test_paused_gateway(void)
+KW_TEST(test_paused_gateway, "/catalog/lease/paused gateway")
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true), *b = gateway_new(in, "b", true);
@@ -51,8 +49,7 @@ test_paused_gateway(void)
 }
 
 /* The same, but a reload happens before its next renewal: the reload does not restore the registration. */
-static void
-test_paused_and_reloads(void)
+KW_TEST(test_paused_and_reloads, "/catalog/lease/paused and reloads")
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true), *b = gateway_new(in, "b", true);
@@ -73,8 +70,7 @@ test_paused_and_reloads(void)
 
 /* The registration is removed after the facts were written: the policy serves, but only after it is
  * admitted again. */
-static void
-test_lost_after_the_commit(void)
+KW_TEST(test_lost_after_the_commit, "/catalog/lease/lost after the commit")
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true);
@@ -100,8 +96,7 @@ test_lost_after_the_commit(void)
 }
 
 /* The gateway closes at any moment of an admission. */
-static void
-test_closed_meanwhile(void)
+KW_TEST(test_closed_meanwhile, "/catalog/lease/closed during admission")
 {
     g_autoptr(kw_policy) policy = test_policy(BASE BY_TS);
     for (unsigned iterations = 0; iterations < 30; iterations++) {
@@ -125,8 +120,7 @@ test_closed_meanwhile(void)
 }
 
 /* If no gateway needed to regard it as dead, its next renewal succeeds. */
-static void
-test_paused_and_not_removed(void)
+KW_TEST(test_paused_and_not_removed, "/catalog/lease/paused and not removed")
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true), *b = gateway_new(in, "b", true);
@@ -146,8 +140,7 @@ test_paused_and_not_removed(void)
 }
 
 /* The dead gateway continues between the check and the commit of the one that regarded it as dead. */
-static void
-test_dead_continues(void)
+KW_TEST(test_dead_continues, "/catalog/lease/dead continues")
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true), *b = gateway_new(in, "b", true);
@@ -168,8 +161,7 @@ test_dead_continues(void)
 
 /* A process starts while another one with the same id runs: both serve the same policy, and neither can
  * change it while the other runs. */
-static void
-test_same_id(void)
+KW_TEST(test_same_id, "/catalog/lease/same id")
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true), *twin = gateway_new(in, "a", true);
@@ -189,8 +181,7 @@ test_same_id(void)
 
 /* A gateway is killed and restarted again: with the same policy it serves at once; with another one, only
  * when its first process can no longer serve. */
-static void
-test_killed_and_restarted(void)
+KW_TEST(test_killed_and_restarted, "/catalog/lease/killed and restarted")
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true);
@@ -209,8 +200,7 @@ test_killed_and_restarted(void)
 
 /* A registration that was not renewed for a long time is removed with the next change, whatever its
  * content. */
-static void
-test_old_registrations(void)
+KW_TEST(test_old_registrations, "/catalog/lease/old registrations")
 {
     town *in = town_new();
     g_autoptr(kw_policy) policy = test_policy(BASE);
@@ -229,8 +219,7 @@ test_old_registrations(void)
 }
 
 /* The store's clock was set back: the registration of the previous process has a timestamp in the future. */
-static void
-test_clock_set_back(void)
+KW_TEST(test_clock_set_back, "/catalog/lease/clock set back")
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true);
@@ -248,8 +237,7 @@ test_clock_set_back(void)
 
 /* The store's clock is set back while a gateway serves: other gateways no longer see its renewals. It does
  * not accept another policy, and its registration does not prevent its next start. */
-static void
-test_clock_set_back_and_reloads(void)
+KW_TEST(test_clock_set_back_and_reloads, "/catalog/lease/clock set back and reloads")
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true), *b = gateway_new(in, "b", true);
@@ -269,23 +257,4 @@ test_clock_set_back_and_reloads(void)
     gateway_stop(a);
     gateway_stop(b);
     town_free(in);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/catalog/lease/dead gateway", test_dead_gateway);
-    g_test_add_func("/catalog/lease/paused gateway", test_paused_gateway);
-    g_test_add_func("/catalog/lease/paused and reloads", test_paused_and_reloads);
-    g_test_add_func("/catalog/lease/lost after the commit", test_lost_after_the_commit);
-    g_test_add_func("/catalog/lease/closed during admission", test_closed_meanwhile);
-    g_test_add_func("/catalog/lease/paused and not removed", test_paused_and_not_removed);
-    g_test_add_func("/catalog/lease/dead continues", test_dead_continues);
-    g_test_add_func("/catalog/lease/same id", test_same_id);
-    g_test_add_func("/catalog/lease/killed and restarted", test_killed_and_restarted);
-    g_test_add_func("/catalog/lease/old registrations", test_old_registrations);
-    g_test_add_func("/catalog/lease/clock set back", test_clock_set_back);
-    g_test_add_func("/catalog/lease/clock set back and reloads", test_clock_set_back_and_reloads);
-    return g_test_run();
 }

@@ -26,8 +26,7 @@ assert_left_out(const gateway *self, size_t table, const char *part)
 
 /* The facts of the refused table stay, the others change, and the registration has only the tables that are
  * served. */
-static void
-test_refused_table(void)
+KW_TEST(test_refused_table, "/catalog/left out/refused")
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true);
@@ -55,8 +54,7 @@ test_refused_table(void)
 }
 
 /* Another gateway serves the table in another way. */
-static void
-test_conflict(void)
+KW_TEST(test_conflict, "/catalog/left out/conflict")
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true), *b = gateway_new(in, "b", true);
@@ -79,8 +77,7 @@ test_conflict(void)
 }
 
 /* Rows appear between the check and the commit. */
-static void
-test_refused_at_the_commit(void)
+KW_TEST(test_refused_at_the_commit, "/catalog/left out/at the commit")
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true);
@@ -104,8 +101,7 @@ test_refused_at_the_commit(void)
 }
 
 /* Whichever operation fails, the admission either fails or leaves out a table whose rows cannot be read. */
-static void
-test_unreadable(void)
+KW_TEST(test_unreadable, "/catalog/left out/unreadable")
 {
     bool failed = true;
     unsigned unreadable = 0;
@@ -132,15 +128,4 @@ test_unreadable(void)
         town_free(in);
     }
     g_assert_cmpuint(unreadable, ==, 2);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/catalog/left out/refused", test_refused_table);
-    g_test_add_func("/catalog/left out/conflict", test_conflict);
-    g_test_add_func("/catalog/left out/at the commit", test_refused_at_the_commit);
-    g_test_add_func("/catalog/left out/unreadable", test_unreadable);
-    return g_test_run();
 }

@@ -542,10 +542,8 @@ test_plan(gconstpointer data)
     g_test_message("%" G_GUINT64_FORMAT " schedules", schedules - before);
 }
 
-int
-main(int argc, char **argv)
+KW_TEST_START(start)
 {
-    g_test_init(&argc, &argv, NULL);
     kw_log_configure(KW_LOG_ERROR, false);
     time_begin();
     g_random_set_seed((guint32)test_seed());
@@ -559,5 +557,4 @@ main(int argc, char **argv)
         g_autofree char *name = g_strdup_printf("/catalog/orders/%s", plans[i].name);
         g_test_add_data_func(name, &plans[i], test_plan);
     }
-    return g_test_run();
 }

@@ -96,8 +96,7 @@ current_text(gateway *self)
 
 /* --- tests ----------------------------------------------------------------------------------------- */
 
-static void
-test_first(void)
+KW_TEST(test_first, "/catalog/versions/first")
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true);
@@ -113,8 +112,7 @@ test_first(void)
     town_free(in);
 }
 
-static void
-test_history(void)
+KW_TEST(test_history, "/catalog/versions/history")
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true);
@@ -132,8 +130,7 @@ test_history(void)
     town_free(in);
 }
 
-static void
-test_other_version(void)
+KW_TEST(test_other_version, "/catalog/versions/other version")
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true);
@@ -152,8 +149,7 @@ test_other_version(void)
 
 /* A gateway that is about to serve an old version must not write its facts after a newer version is current.
  */
-static void
-test_old_version_is_not_admitted(void)
+KW_TEST(test_old_version_is_not_admitted, "/catalog/versions/an old version is not admitted")
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true), *b = gateway_new(in, "b", true);
@@ -175,8 +171,7 @@ test_old_version_is_not_admitted(void)
     town_free(in);
 }
 
-static void
-test_two_at_once(void)
+KW_TEST(test_two_at_once, "/catalog/versions/two at once")
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true), *b = gateway_new(in, "b", true);
@@ -204,8 +199,7 @@ test_two_at_once(void)
 
 /* The text of an apply that never ended is not listed, neither before nor after another text was applied as
  * the version of that number. */
-static void
-test_orphan(void)
+KW_TEST(test_orphan, "/catalog/versions/a text without a version")
 {
     static const char row[] = KW_CATALOG_POLICY_PREFIX "0000000000000002/00000000000000000000000000000000";
     town *in = town_new();
@@ -238,8 +232,7 @@ add_foreign_row(town *in, const char *key, const char *previous)
 }
 
 /* Rows whose keys Keyway does not write are not listed and do not hide versions. */
-static void
-test_foreign_rows(void)
+KW_TEST(test_foreign_rows, "/catalog/versions/foreign rows")
 {
     static const char *const keys[] = {"",
                                        "/",
@@ -266,8 +259,7 @@ test_foreign_rows(void)
 
 /* The row of version 2 is missing, so the row of version 1 is unknown: a row without an ID is not returned in
  * its place. */
-static void
-test_lost_row(void)
+KW_TEST(test_lost_row, "/catalog/versions/a lost row")
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true);
@@ -283,8 +275,7 @@ test_lost_row(void)
 }
 
 /* A gateway that has its policy from a file leaves the version as it is. */
-static void
-test_file_beside_versions(void)
+KW_TEST(test_file_beside_versions, "/catalog/versions/a file beside versions")
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true), *b = gateway_new(in, "b", true);
@@ -297,8 +288,7 @@ test_file_beside_versions(void)
     town_free(in);
 }
 
-static void
-test_damaged(void)
+KW_TEST(test_damaged, "/catalog/versions/damaged")
 {
     static const char *const cells[] = {"x",
                                         "1",
@@ -352,8 +342,7 @@ end_preview(gateway *self)
     kw_admission_abandon(g_steal_pointer(&self->admission));
 }
 
-static void
-test_preview(void)
+KW_TEST(test_preview, "/catalog/versions/preview")
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true);
@@ -382,8 +371,7 @@ test_preview(void)
 }
 
 /* A change of an empty table is not refused by its rows, but by the other gateway. */
-static void
-test_preview_with_others(void)
+KW_TEST(test_preview_with_others, "/catalog/versions/preview with other gateways")
 {
     town *in = town_new();
     gateway *a = gateway_new(in, "a", true), *b = gateway_new(in, "b", true);
@@ -401,26 +389,4 @@ test_preview_with_others(void)
     gateway_stop(b);
     gateway_stop(a);
     town_free(in);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/catalog/versions/first", test_first);
-    g_test_add_func("/catalog/versions/history", test_history);
-    g_test_add_func("/catalog/versions/other version", test_other_version);
-    g_test_add_func("/catalog/versions/an old version is not admitted", test_old_version_is_not_admitted);
-    g_test_add_func("/catalog/versions/two at once", test_two_at_once);
-    g_test_add_func("/catalog/versions/a text without a version", test_orphan);
-    g_test_add_func("/catalog/versions/foreign rows", test_foreign_rows);
-    g_test_add_func("/catalog/versions/a lost row", test_lost_row);
-    g_test_add_func("/catalog/versions/a file beside versions", test_file_beside_versions);
-    g_test_add_func("/catalog/versions/damaged", test_damaged);
-    g_test_add_func("/catalog/versions/preview", test_preview);
-    g_test_add_func("/catalog/versions/preview with other gateways", test_preview_with_others);
-    int failed = g_test_run();
-    g_free(listed);
-    g_free(found_text);
-    return failed;
 }

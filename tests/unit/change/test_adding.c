@@ -53,8 +53,7 @@ drop_need(several_writers_model *from, kw_change_place before, unsigned need)
 
 /* --- all safeguards --------------------------------------------------------------------------- */
 
-static void
-test_forward(void)
+KW_TEST(test_forward, "/change/adding/forward")
 {
     several_writers_model three = adding(PUT | REMOVE | SCAN, 3, 0);
     is_right("added", adding(PUT | REMOVE | GET | SCAN, 3, 1));
@@ -62,24 +61,21 @@ test_forward(void)
     is_right("added, three calls at the same time", three);
 }
 
-static void
-test_late_calls(void)
+KW_TEST(test_late_calls, "/change/adding/late-calls")
 {
     several_writers_model model = adding(PUT | REMOVE | GET | SCAN, 2, 2);
     model.purges = 1;
     is_right("two calls given up, one compaction", model);
 }
 
-static void
-test_parts(void)
+KW_TEST(test_parts, "/change/adding/parts-of-a-record")
 {
     several_writers_model model = adding(PUT | BOTH | REMOVE | REMOVE_A | SCAN, 2, 1);
     model.purges = 2;
     is_right("parts of a record, one call given up, two compactions", model);
 }
 
-static void
-test_ties(void)
+KW_TEST(test_ties, "/change/adding/ties")
 {
     several_writers_model model = adding(PUT | REMOVE | SCAN, 3, 1);
     model.ties = true;
@@ -87,8 +83,7 @@ test_ties(void)
 }
 
 /* A cancellation can be taken back until calls no longer write the path. */
-static void
-test_back(void)
+KW_TEST(test_back, "/change/adding/back")
 {
     several_writers_model model = adding(PUT | REMOVE | SCAN, 2, 1);
     model.turns = 3;
@@ -99,8 +94,7 @@ test_back(void)
     is_right("the same, gone cells expire in version 0", model);
 }
 
-static void
-test_drop(void)
+KW_TEST(test_drop, "/change/adding/drop")
 {
     several_writers_model model = dropping(PUT | REMOVE | GET | SCAN, 3, 1);
     is_right("dropped", model);
@@ -110,16 +104,14 @@ test_drop(void)
 }
 
 /* As in versions 0 to 2 of a change of a key rule: in the primary path, then in the added one. */
-static void
-test_atomics(void)
+KW_TEST(test_atomics, "/change/adding/atomics")
 {
     is_right("added, atomic operations", adding(PUT | REMOVE | SCAN | ATOMIC, 3, 0));
     is_right("added, atomic operations, one call given up", adding(PUT | GET | SCAN | ATOMIC, 2, 1));
     is_right("dropped, atomic operations, one call given up", dropping(PUT | GET | SCAN | ATOMIC, 2, 1));
 }
 
-static void
-test_sweep(void)
+KW_TEST(test_sweep, "/change/adding/sweep")
 {
     several_writers_model model = adding(PUT | REMOVE | SCAN, 2, 0);
     model.purges = model.sweeps = 1;
@@ -129,8 +121,7 @@ test_sweep(void)
 }
 
 /* Calls that were given up before puts reached the path. */
-static void
-test_same(void)
+KW_TEST(test_same, "/change/adding/same")
 {
     several_writers_model model = adding(PUT | REMOVE | SCAN, 3, 1);
     model.alone = true;
@@ -142,8 +133,7 @@ test_same(void)
 
 /* --- without one of them ---------------------------------------------------------------------- */
 
-static void
-test_versions(void)
+KW_TEST(test_versions, "/change/adding/versions")
 {
     several_writers_model copied = adding(SCAN, 1, 0), at_once = adding(PUT | SCAN, 2, 0);
     drop_need(&copied, KW_OLD(SPACED), KW_CHANGE_NEEDS_COPY);
@@ -153,8 +143,7 @@ test_versions(void)
 }
 
 /* A copy could otherwise hide a later write of the same millisecond. */
-static void
-test_spaced(void)
+KW_TEST(test_spaced, "/change/adding/spaced")
 {
     for (kw_change_place id = KW_OLD(OPENING); id <= KW_OLD(SPACED);
          id = id == KW_OLD(OPENING) ? KW_OLD(SPACED) : KW_PLACES) {
@@ -171,8 +160,7 @@ test_spaced(void)
     is_wrong("forward again after a part of a drop, with another copy", again);
 }
 
-static void
-test_roles(void)
+KW_TEST(test_roles, "/change/adding/roles")
 {
     several_writers_model scan = adding(SCAN, 1, 0), put = adding(PUT | SCAN, 2, 0),
                           remove = adding(REMOVE | SCAN, 2, 0);
@@ -186,8 +174,7 @@ test_roles(void)
 
 /* Two safeguards protect against a removal that reaches the primary path alone: the copier takes its gone
  * cell along, and removals reach the path before the first put does. With order: stamp gone cells expire. */
-static void
-test_removals(void)
+KW_TEST(test_removals, "/change/adding/removals")
 {
     several_writers_model early = adding(PUT | REMOVE | SCAN, 2, 0), none = adding(PUT | REMOVE | SCAN, 2, 1);
     early.places[KW_OLD(OPENING)].rules.old_role.remove = 1;
@@ -201,8 +188,7 @@ test_removals(void)
 }
 
 /* Readers of the primary path do not depend on the order of writes. */
-static void
-test_order_of_writes(void)
+KW_TEST(test_order_of_writes, "/change/adding/order-of-writes")
 {
     several_writers_model together = adding(PUT | REMOVE | SCAN, 2, 1),
                           turned = adding(PUT | REMOVE | SCAN, 2, 1);
@@ -215,8 +201,7 @@ test_order_of_writes(void)
     is_right("writes reach the primary path first", turned);
 }
 
-static void
-test_gateways(void)
+KW_TEST(test_gateways, "/change/adding/gateways")
 {
     several_writers_model drain = adding(PUT | SCAN, 2, 0), apart = adding(PUT | SCAN, 2, 0),
                           failed = adding(PUT | SCAN, 2, 1), acks = adding(PUT | SCAN, 2, 1);
@@ -230,8 +215,7 @@ test_gateways(void)
     is_wrong("answers after the lease", acks);
 }
 
-static void
-test_drop_without(void)
+KW_TEST(test_drop_without, "/change/adding/drop-without")
 {
     several_writers_model at_once = dropping(PUT | SCAN, 3, 0), apart = dropping(PUT | SCAN, 3, 0),
                           removals = dropping(PUT | SCAN, 3, 0);
@@ -244,35 +228,10 @@ test_drop_without(void)
 }
 
 /* Removals do not reach the path in version 0, and their gone cells expire. */
-static void
-test_back_without(void)
+KW_TEST(test_back_without, "/change/adding/back-without")
 {
     several_writers_model model = adding(PUT | REMOVE | SCAN, 3, 0);
     model.turns = 2;
     model.gone_expires = model.gone_can_miss = model.turns_late = true;
     is_wrong("a cancellation is taken back in version 0", model);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/change/adding/forward", test_forward);
-    g_test_add_func("/change/adding/late-calls", test_late_calls);
-    g_test_add_func("/change/adding/parts-of-a-record", test_parts);
-    g_test_add_func("/change/adding/ties", test_ties);
-    g_test_add_func("/change/adding/back", test_back);
-    g_test_add_func("/change/adding/drop", test_drop);
-    g_test_add_func("/change/adding/atomics", test_atomics);
-    g_test_add_func("/change/adding/sweep", test_sweep);
-    g_test_add_func("/change/adding/same", test_same);
-    g_test_add_func("/change/adding/versions", test_versions);
-    g_test_add_func("/change/adding/spaced", test_spaced);
-    g_test_add_func("/change/adding/roles", test_roles);
-    g_test_add_func("/change/adding/removals", test_removals);
-    g_test_add_func("/change/adding/order-of-writes", test_order_of_writes);
-    g_test_add_func("/change/adding/gateways", test_gateways);
-    g_test_add_func("/change/adding/drop-without", test_drop_without);
-    g_test_add_func("/change/adding/back-without", test_back_without);
-    return g_test_run();
 }

@@ -72,8 +72,7 @@ drop_need(entry_model *from, kw_change_place before, unsigned need)
 
 /* --- all safeguards --------------------------------------------------------------------------- */
 
-static void
-test_enter(void)
+KW_TEST(test_enter, "/change/entry/enter")
 {
     entry_model model = entering(PLAIN, 3), late = entering(ALL, 2);
     is_right("entering", model);
@@ -81,8 +80,7 @@ test_enter(void)
     is_right("entering, one call given up, one compaction", late);
 }
 
-static void
-test_leave(void)
+KW_TEST(test_leave, "/change/entry/leave")
 {
     entry_model model = leaving(PLAIN, 3), late = leaving(ALL, 2), swept = leaving(PLAIN, 2);
     is_right("leaving", model);
@@ -93,8 +91,7 @@ test_leave(void)
     is_right("leaving, most gone cells are swept before", swept);
 }
 
-static void
-test_give_up(void)
+KW_TEST(test_give_up, "/change/entry/give-up")
 {
     entry_model model = entering(ALL, 2);
     model.first = KW_OLD(STAMPED);
@@ -106,8 +103,7 @@ test_give_up(void)
 
 /* --- without one of them ---------------------------------------------------------------------- */
 
-static void
-test_raised(void)
+KW_TEST(test_raised, "/change/entry/raised-without-safeguards")
 {
     entry_model blind = entering(PLAIN, 2), early = entering(PLAIN, 2), removal = leaving(PLAIN, 3),
                 no_wait = leaving(PLAIN, 3);
@@ -121,8 +117,7 @@ test_raised(void)
     is_wrong("gets beside raised puts do not wait", no_wait, 0);
 }
 
-static void
-test_no_raised_version(void)
+KW_TEST(test_no_raised_version, "/change/entry/no-raised-version")
 {
     entry_model in = entering(PLAIN, 2), out = leaving(PLAIN, 3);
     in.places[KW_OLD(HELD)].forward.to = KW_OLD(STAMPED);
@@ -131,8 +126,7 @@ test_no_raised_version(void)
     is_wrong("from stamped to unstamped at once", out, -1);
 }
 
-static void
-test_skew(void)
+KW_TEST(test_skew, "/change/entry/no-skew")
 {
     entry_model in = entering(PLAIN, 2), out = leaving(PLAIN, 3);
     drop_need(&in, KW_OLD(RAISED), KW_CHANGE_NEEDS_SKEW);
@@ -141,8 +135,7 @@ test_skew(void)
     is_wrong("leaving does not wait for the skew", out, -1);
 }
 
-static void
-test_atomics(void)
+KW_TEST(test_atomics, "/change/entry/atomics-not-held")
 {
     entry_model late = entering(ALL, 2), held = entering(ALL, 2);
     late.unknown = 1;
@@ -152,26 +145,10 @@ test_atomics(void)
     is_wrong("atomic operations are not held", held, 0);
 }
 
-static void
-test_sweep(void)
+KW_TEST(test_sweep, "/change/entry/no-sweep")
 {
     entry_model model = leaving(ENTRY_BIT(PUT) | ENTRY_BIT(REMOVE), 3);
     model.purges = 1;
     drop_need(&model, KW_NEW(RAISED), KW_CHANGE_NEEDS_SWEEP);
     is_wrong("control cells are not swept", model, 0);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/change/entry/enter", test_enter);
-    g_test_add_func("/change/entry/leave", test_leave);
-    g_test_add_func("/change/entry/give-up", test_give_up);
-    g_test_add_func("/change/entry/raised-without-safeguards", test_raised);
-    g_test_add_func("/change/entry/no-raised-version", test_no_raised_version);
-    g_test_add_func("/change/entry/no-skew", test_skew);
-    g_test_add_func("/change/entry/atomics-not-held", test_atomics);
-    g_test_add_func("/change/entry/no-sweep", test_sweep);
-    return g_test_run();
 }

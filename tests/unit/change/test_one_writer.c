@@ -67,8 +67,7 @@ drop_need(one_writer_model *from, kw_change_place before, unsigned need)
 
 /* --- all safeguards --------------------------------------------------------------------------- */
 
-static void
-test_forward(void)
+KW_TEST(test_forward, "/change/one-writer/forward")
 {
     one_writer_model model = model_of(PUT | REMOVE | GET, 4), three = model_of(PUT | OTHER | GET, 3);
     model.copies = 1;
@@ -77,16 +76,14 @@ test_forward(void)
     is_right("forward, three calls at the same time", three);
 }
 
-static void
-test_parts(void)
+KW_TEST(test_parts, "/change/one-writer/parts-of-a-record")
 {
     one_writer_model model = model_of(PUT | BOTH | OTHER | REMOVE | REMOVE_A | GET, 3);
     model.purges = 1;
     is_right("parts of a record, one compaction", model);
 }
 
-static void
-test_cursors(void)
+KW_TEST(test_cursors, "/change/one-writer/cursors")
 {
     one_writer_model model = model_of(PUT | REMOVE | SCAN, 4), back = model_of(PUT | SCAN, 4);
     is_right("cursors", model);
@@ -94,8 +91,7 @@ test_cursors(void)
     is_right("cursors, reversed at any version", back);
 }
 
-static void
-test_back(void)
+KW_TEST(test_back, "/change/one-writer/back")
 {
     one_writer_model model = model_of(PUT | REMOVE | GET, 3);
     model.copies = 1;
@@ -107,8 +103,7 @@ test_back(void)
     is_right("reversed, forward again, reversed", model);
 }
 
-static void
-test_kill(void)
+KW_TEST(test_kill, "/change/one-writer/kill")
 {
     one_writer_model model = model_of(PUT | REMOVE | GET | ATOMIC, 3);
     model.kills = 1;
@@ -116,8 +111,7 @@ test_kill(void)
     is_right("the gateway is killed", model);
 }
 
-static void
-test_atomics(void)
+KW_TEST(test_atomics, "/change/one-writer/atomics")
 {
     one_writer_model model = model_of(PUT | REMOVE | GET | ATOMIC, 3);
     model.turns = 1;
@@ -140,8 +134,7 @@ test_atomics(void)
 
 /* --- without one of them ---------------------------------------------------------------------- */
 
-static void
-test_copy_before_drained(void)
+KW_TEST(test_copy_before_drained, "/change/one-writer/copy-before-drained")
 {
     one_writer_model model = model_of(PUT | GET, 2);
     model.copies_early = true;
@@ -150,8 +143,7 @@ test_copy_before_drained(void)
 
 /* A copy in two steps is wrong in two cases: if timestamps can be equal, and if a compaction drops delete
  * markers between the steps. The second case has no comparison, which would repair the row in N. */
-static void
-test_torn_copy(void)
+KW_TEST(test_torn_copy, "/change/one-writer/torn-copy")
 {
     one_writer_model puts = model_of(PUT, 2), removals = model_of(REMOVE, 1), fields = model_of(REMOVE_A, 1);
     puts.copies_torn = removals.copies_torn = fields.copies_torn = true;
@@ -167,8 +159,7 @@ test_torn_copy(void)
 }
 
 /* A put after a removal of the same millisecond gets a timestamp that the clock has not reached. */
-static void
-test_copy_without_floor(void)
+KW_TEST(test_copy_without_floor, "/change/one-writer/copy-without-floor")
 {
     one_writer_model model = model_of(PUT | REMOVE, 3);
     model.copies_no_floor = true;
@@ -176,8 +167,7 @@ test_copy_without_floor(void)
 }
 
 /* A removal under the version before can follow a put of both, and have an equal timestamp. */
-static void
-test_comparison(void)
+KW_TEST(test_comparison, "/change/one-writer/comparison")
 {
     one_writer_model none = model_of(PUT | REMOVE, 2), blind = model_of(PUT | REMOVE, 3);
     none.no_comparison = blind.repairs_blind = true;
@@ -185,8 +175,7 @@ test_comparison(void)
     is_wrong("the comparison removes newer cells", blind);
 }
 
-static void
-test_torn_write(void)
+KW_TEST(test_torn_write, "/change/one-writer/torn-write")
 {
     one_writer_model puts = model_of(PUT | GET, 3), killed = model_of(PUT | GET, 2),
                      removals = model_of(REMOVE | GET, 2);
@@ -198,16 +187,14 @@ test_torn_write(void)
     is_wrong("a removal in two steps", removals);
 }
 
-static void
-test_switch_before_copied(void)
+KW_TEST(test_switch_before_copied, "/change/one-writer/switch-before-copied")
 {
     one_writer_model model = model_of(GET, 1);
     drop_need(&model, KW_OLD(BOTH), KW_CHANGE_NEEDS_COPY);
     is_wrong("the switch does not wait for the copy", model);
 }
 
-static void
-test_no_drain(void)
+KW_TEST(test_no_drain, "/change/one-writer/no-drain")
 {
     one_writer_model begin = model_of(PUT | GET, 2), complete = model_of(PUT | GET, 2);
     begin.no_drain = complete.no_drain = true;
@@ -218,8 +205,7 @@ test_no_drain(void)
 }
 
 /* An operator can let cursors expire at once: BOTH_LAST rejects them. */
-static void
-test_stale_cursors(void)
+KW_TEST(test_stale_cursors, "/change/one-writer/stale-cursors")
 {
     one_writer_model complete = model_of(PUT | SCAN, 3), cancel = model_of(PUT | SCAN, 3);
     drop_need(&complete, KW_NEW(BOTH), KW_CHANGE_NEEDS_CURSOR_EXPIRY);
@@ -235,8 +221,7 @@ test_stale_cursors(void)
 }
 
 /* The comparison removes what the copy leaves. */
-static void
-test_reused_rows(void)
+KW_TEST(test_reused_rows, "/change/one-writer/reused-rows")
 {
     one_writer_model model = model_of(REMOVE | GET, 2);
     model.turns = 2;
@@ -248,8 +233,7 @@ test_reused_rows(void)
     is_right("a second change begins without rows, no comparison", model);
 }
 
-static void
-test_atomics_in_one_row(void)
+KW_TEST(test_atomics_in_one_row, "/change/one-writer/atomics-in-one-row")
 {
     static const kw_change_place both[] = {KW_OLD(BOTH), KW_NEW(BOTH), KW_NEW(CLOSING)};
     for (size_t i = 0; i < G_N_ELEMENTS(both); i++) {
@@ -260,8 +244,7 @@ test_atomics_in_one_row(void)
     }
 }
 
-static void
-test_torn_atomics(void)
+KW_TEST(test_torn_atomics, "/change/one-writer/torn-atomics")
 {
     one_writer_model write = model_of(GET | ATOMIC, 3), copy = model_of(ATOMIC, 2);
     write.writes_torn = true;
@@ -274,16 +257,14 @@ test_torn_atomics(void)
 }
 
 /* The other placement is not yet copied. */
-static void
-test_atomics_read_authority(void)
+KW_TEST(test_atomics_read_authority, "/change/one-writer/atomics-read-authority")
 {
     one_writer_model model = model_of(GET | ATOMIC, 2);
     model.compares_new = true;
     is_wrong("both-old compares in N", model);
 }
 
-static void
-test_roles(void)
+KW_TEST(test_roles, "/change/one-writer/roles")
 {
     one_writer_model put = model_of(PUT | GET, 2), remove = model_of(REMOVE | GET, 2),
                      back = model_of(PUT | GET, 2);
@@ -306,8 +287,7 @@ adding(unsigned kinds, int calls)
     return model;
 }
 
-static void
-test_add(void)
+KW_TEST(test_add, "/change/one-writer/add")
 {
     one_writer_model model = adding(PUT | REMOVE | SCAN, 4),
                      parts = adding(PUT | BOTH | OTHER | REMOVE_A | SCAN, 3);
@@ -320,8 +300,7 @@ test_add(void)
     is_right("a path is added, three calls at the same time", parts);
 }
 
-static void
-test_add_back(void)
+KW_TEST(test_add_back, "/change/one-writer/add-back")
 {
     one_writer_model model = adding(PUT | REMOVE | SCAN, 3);
     model.turns = 3;
@@ -332,8 +311,7 @@ test_add_back(void)
     is_right("a path is added or dropped, the gateway is killed", model);
 }
 
-static void
-test_add_without(void)
+KW_TEST(test_add_without, "/change/one-writer/add-without")
 {
     one_writer_model model = adding(PUT | SCAN, 3);
     model.copies_early = true;
@@ -367,8 +345,7 @@ test_add_without(void)
     is_wrong("atomic operations do not write a path that is being filled", model);
 }
 
-static void
-test_drop_without(void)
+KW_TEST(test_drop_without, "/change/one-writer/drop-without")
 {
     one_writer_model model = adding(PUT | SCAN, 3);
     model.turns = 1;
@@ -379,34 +356,4 @@ test_drop_without(void)
     model.turns = 2;
     model.stale_cursors = true;
     is_wrong("cursors of a dropped path are accepted while it is filled again", model);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/change/one-writer/forward", test_forward);
-    g_test_add_func("/change/one-writer/parts-of-a-record", test_parts);
-    g_test_add_func("/change/one-writer/cursors", test_cursors);
-    g_test_add_func("/change/one-writer/back", test_back);
-    g_test_add_func("/change/one-writer/kill", test_kill);
-    g_test_add_func("/change/one-writer/atomics", test_atomics);
-    g_test_add_func("/change/one-writer/copy-before-drained", test_copy_before_drained);
-    g_test_add_func("/change/one-writer/torn-copy", test_torn_copy);
-    g_test_add_func("/change/one-writer/copy-without-floor", test_copy_without_floor);
-    g_test_add_func("/change/one-writer/comparison", test_comparison);
-    g_test_add_func("/change/one-writer/torn-write", test_torn_write);
-    g_test_add_func("/change/one-writer/switch-before-copied", test_switch_before_copied);
-    g_test_add_func("/change/one-writer/no-drain", test_no_drain);
-    g_test_add_func("/change/one-writer/stale-cursors", test_stale_cursors);
-    g_test_add_func("/change/one-writer/reused-rows", test_reused_rows);
-    g_test_add_func("/change/one-writer/atomics-in-one-row", test_atomics_in_one_row);
-    g_test_add_func("/change/one-writer/torn-atomics", test_torn_atomics);
-    g_test_add_func("/change/one-writer/atomics-read-authority", test_atomics_read_authority);
-    g_test_add_func("/change/one-writer/roles", test_roles);
-    g_test_add_func("/change/one-writer/add", test_add);
-    g_test_add_func("/change/one-writer/add-back", test_add_back);
-    g_test_add_func("/change/one-writer/add-without", test_add_without);
-    g_test_add_func("/change/one-writer/drop-without", test_drop_without);
-    return g_test_run();
 }

@@ -68,8 +68,7 @@ drop_need(several_writers_model *from, kw_change_place before, unsigned need)
 
 /* --- roles ------------------------------------------------------------------------------------ */
 
-static void
-test_get_of_both(void)
+KW_TEST(test_get_of_both, "/change/safeguards/get-of-both")
 {
     several_writers_model old = plain(3, 0), new = plain(3, 0), write_back = plain(3, 0);
     old.places[KW_OLD(GET_BOTH)].rules.new_role.get = false;
@@ -80,8 +79,7 @@ test_get_of_both(void)
     model_is_wrong("no write-back", &write_back);
 }
 
-static void
-test_scan_too_early(void)
+KW_TEST(test_scan_too_early, "/change/safeguards/scan-too-early")
 {
     several_writers_model model = model_of(CALL_BIT(PUT), 2);
     model.places[KW_OLD(SPACED)].rules.old_role.scan = false;
@@ -90,8 +88,7 @@ test_scan_too_early(void)
 }
 
 /* The placement that scans read is written last, so that what a reader has seen in it is in the other one. */
-static void
-test_order_of_writes(void)
+KW_TEST(test_order_of_writes, "/change/safeguards/order-of-writes")
 {
     several_writers_model swapped = plain(2, 0), removals = plain(2, 0), late = plain(2, 1),
                           back = reversed(2);
@@ -106,8 +103,7 @@ test_order_of_writes(void)
     model_is_wrong("on the way back, gets of both beside puts in the order of the way forward", &back);
 }
 
-static void
-test_puts_at_once(void)
+KW_TEST(test_puts_at_once, "/change/safeguards/puts-at-once")
 {
     several_writers_model forward = plain(2, 0), back = reversed(2), again = reversed(2);
     put_at_once(&forward.places[KW_OLD(GET_BOTH)]);
@@ -122,8 +118,7 @@ test_puts_at_once(void)
 
 /* An operator can let cursors expire at once. Then gateways still accept them in both-new. So each write must
  * reach O until all gateways reject them: this is why closing is not opening with the sides exchanged. */
-static void
-test_cursors(void)
+KW_TEST(test_cursors, "/change/safeguards/cursors")
 {
     several_writers_model none = model_of(CALL_BIT(PUT) | CALL_BIT(SCAN), 2), mirrored = none,
                           accepted = none;
@@ -138,8 +133,7 @@ test_cursors(void)
 
 /* --- copy and pass ---------------------------------------------------------------------------- */
 
-static void
-test_pass(void)
+KW_TEST(test_pass, "/change/safeguards/pass")
 {
     several_writers_model none = plain(2, 1), late = plain(2, 1), back = reversed(2);
     drop_need(&none, KW_OLD(LAST_PASS), KW_CHANGE_NEEDS_PASS);
@@ -158,8 +152,7 @@ test_pass(void)
 
 /* Earlier passes make the passes under 3 and 5 short. An earlier pass counts only for the writes that it has
  * seen. */
-static void
-test_early_passes(void)
+KW_TEST(test_early_passes, "/change/safeguards/early-passes")
 {
     several_writers_model late = plain(2, 1), begin = plain(2, 0), back = reversed(2), none = plain(2, 0);
     begin.settles_at_begin = true;
@@ -173,8 +166,7 @@ test_early_passes(void)
 }
 
 /* A pass under 2 or 6 reads only cells that no put in progress can have the timestamp of. */
-static void
-test_early_passes_of_young_cells(void)
+KW_TEST(test_early_passes_of_young_cells, "/change/safeguards/early-passes-of-young-cells")
 {
     several_writers_model old = plain(2, 0), back = reversed(2);
     old.passes_young = back.passes_young = true;
@@ -194,8 +186,7 @@ test_early_passes_of_young_cells(void)
 }
 
 /* A pass does not find what is written with an old timestamp, unless it leaves a trace. */
-static void
-test_own_timestamps(void)
+KW_TEST(test_own_timestamps, "/change/safeguards/own-timestamps")
 {
     several_writers_model model = model_of(CALL_BIT(PUT_OWN) | CALL_BIT(GET), 2);
     model.unknown = model.turns = 1;
@@ -209,8 +200,7 @@ test_own_timestamps(void)
  * are distinct, and puts write N first, so that plain writes alone do not need one. Two safeguards protect
  * against a removal that reaches O alone: the copier copies the gone cell of the removal, and removals reach
  * N before the first put does. */
-static void
-test_copy(void)
+KW_TEST(test_copy, "/change/safeguards/copy")
 {
     several_writers_model without_pass = plain(2, 1);
     without_pass.distinct = true;
@@ -235,8 +225,7 @@ test_copy(void)
 
 /* --- equal stamps ----------------------------------------------------------------------------- */
 
-static void
-test_spaced(void)
+KW_TEST(test_spaced, "/change/safeguards/spaced")
 {
     static const kw_change_place forward[] = {KW_OLD(SPACED), KW_OLD(LAST_PASS), KW_OLD(GET_BOTH),
                                               KW_NEW(LAST_PASS)};
@@ -254,8 +243,7 @@ test_spaced(void)
     }
 }
 
-static void
-test_spaced_versions(void)
+KW_TEST(test_spaced_versions, "/change/safeguards/spaced-versions")
 {
     several_writers_model forward = plain(3, 0), back = reversed(2), gap = plain(2, 0);
     forward.places[KW_OLD(BOTH)].forward.to = KW_OLD(LAST_PASS);
@@ -268,8 +256,7 @@ test_spaced_versions(void)
 
 /* --- control cells ---------------------------------------------------------------------------- */
 
-static void
-test_gone_cells(void)
+KW_TEST(test_gone_cells, "/change/safeguards/gone-cells")
 {
     several_writers_model none = plain(2, 0), low = plain(2, 0), dropped = plain(2, 0), sweep = plain(2, 1),
                           young = plain(3, 0);
@@ -291,8 +278,7 @@ test_gone_cells(void)
 
 /* N keeps what was copied to it. A removal that reaches O alone, and leaves no gone cell for the copy, would
  * be undone by the pass. */
-static void
-test_forward_again(void)
+KW_TEST(test_forward_again, "/change/safeguards/forward-again")
 {
     several_writers_model model = plain(2, 0);
     model.turns = 2;
@@ -302,8 +288,7 @@ test_forward_again(void)
 
 /* --- gateways --------------------------------------------------------------------------------- */
 
-static void
-test_gateways(void)
+KW_TEST(test_gateways, "/change/safeguards/gateways")
 {
     several_writers_model drain = plain(2, 0), apart = plain(2, 0), failed = plain(2, 1), acks = plain(2, 1),
                           sends = plain(2, 1);
@@ -321,8 +306,7 @@ test_gateways(void)
 
 /* --- atomic operations ------------------------------------------------------------------------ */
 
-static void
-test_atomics(void)
+KW_TEST(test_atomics, "/change/safeguards/atomics")
 {
     several_writers_model writer = model_of(CALL_BIT(REMOVE) | CALL_BIT(GET) | CALL_BIT(ATOMIC), 3),
                           low = model_of(ATOMIC, 2), forward = model_of(ATOMIC, 2),
@@ -342,8 +326,7 @@ test_atomics(void)
  * copies. A copied removal can hide the kw:w that another atomic operation left in between. Then the compare
  * finds the row without kw:w, as it was read, and both operations replace the same value. A copied put that a
  * get has returned is replaced by an operation that has not seen it. */
-static void
-test_passes(void)
+KW_TEST(test_passes, "/change/safeguards/passes")
 {
     several_writers_model removals = model_of(CALL_BIT(REMOVE) | CALL_BIT(ATOMIC), 3), back,
                           puts = model_of(ATOMIC, 3);
@@ -364,8 +347,7 @@ test_passes(void)
 }
 
 /* Atomic operations that go on as under 2. */
-static void
-test_holds(void)
+KW_TEST(test_holds, "/change/safeguards/holds")
 {
     static const kw_change_place held[] = {KW_OLD(LAST_PASS), KW_OLD(GET_BOTH), KW_NEW(LAST_PASS)};
     for (size_t i = 0; i < G_N_ELEMENTS(held); i++) {
@@ -379,38 +361,11 @@ test_holds(void)
 
 /* Compare-and-set decides in one place before and after 1, and before and after 7. Both are held for the sake
  * of native atomic operations under 0 and 8. */
-static void
-test_holds_for_native_atomics(void)
+KW_TEST(test_holds_for_native_atomics, "/change/safeguards/holds-for-native-atomics")
 {
     several_writers_model model = model_of(ATOMIC, 2);
     model.unknown = 1;
     model.places[KW_OLD(OPENING)].rules.regime.atomics = KW_ATOMICS_CAS;
     model.places[KW_NEW(CLOSING)].rules.regime.atomics = KW_ATOMICS_CAS;
     model_is_right("no holds at 1 and 7", &model);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/change/safeguards/get-of-both", test_get_of_both);
-    g_test_add_func("/change/safeguards/scan-too-early", test_scan_too_early);
-    g_test_add_func("/change/safeguards/order-of-writes", test_order_of_writes);
-    g_test_add_func("/change/safeguards/puts-at-once", test_puts_at_once);
-    g_test_add_func("/change/safeguards/cursors", test_cursors);
-    g_test_add_func("/change/safeguards/pass", test_pass);
-    g_test_add_func("/change/safeguards/early-passes", test_early_passes);
-    g_test_add_func("/change/safeguards/early-passes-of-young-cells", test_early_passes_of_young_cells);
-    g_test_add_func("/change/safeguards/own-timestamps", test_own_timestamps);
-    g_test_add_func("/change/safeguards/copy", test_copy);
-    g_test_add_func("/change/safeguards/spaced", test_spaced);
-    g_test_add_func("/change/safeguards/spaced-versions", test_spaced_versions);
-    g_test_add_func("/change/safeguards/gone-cells", test_gone_cells);
-    g_test_add_func("/change/safeguards/forward-again", test_forward_again);
-    g_test_add_func("/change/safeguards/gateways", test_gateways);
-    g_test_add_func("/change/safeguards/atomics", test_atomics);
-    g_test_add_func("/change/safeguards/passes", test_passes);
-    g_test_add_func("/change/safeguards/holds", test_holds);
-    g_test_add_func("/change/safeguards/holds-for-native-atomics", test_holds_for_native_atomics);
-    return g_test_run();
 }

@@ -22,8 +22,7 @@ model_of(unsigned kinds, int calls)
     return model;
 }
 
-static void
-test_forward(void)
+KW_TEST(test_forward, "/change/several-writers/forward")
 {
     several_writers_model model = model_of(PUT | REMOVE | GET, 4);
     model_is_right("forward", &model);
@@ -35,8 +34,7 @@ test_forward(void)
     model_is_right("forward, three calls at the same time", &model);
 }
 
-static void
-test_late_calls(void)
+KW_TEST(test_late_calls, "/change/several-writers/late-calls")
 {
     several_writers_model model = model_of(PUT | REMOVE | GET, 2);
     model.unknown = 2;
@@ -44,8 +42,7 @@ test_late_calls(void)
     model_is_right("two calls given up, one compaction", &model);
 }
 
-static void
-test_parts(void)
+KW_TEST(test_parts, "/change/several-writers/parts-of-a-record")
 {
     several_writers_model model = model_of(PUT | BOTH | REMOVE | REMOVE_A | GET, 2);
     model.unknown = 1;
@@ -53,8 +50,7 @@ test_parts(void)
     model_is_right("parts of a record, one call given up, two compactions", &model);
 }
 
-static void
-test_back(void)
+KW_TEST(test_back, "/change/several-writers/back")
 {
     several_writers_model model = model_of(PUT | REMOVE | GET | SCAN, 3);
     model.turns = 1;
@@ -71,8 +67,7 @@ test_back(void)
 }
 
 /* Passes are repeated before the operator gives the command, and after it until the last one was short. */
-static void
-test_rounds(void)
+KW_TEST(test_rounds, "/change/several-writers/rounds")
 {
     several_writers_model model = model_of(PUT | REMOVE | GET, 2),
                           back = model_of(PUT | REMOVE | GET | SCAN, 2);
@@ -84,8 +79,7 @@ test_rounds(void)
     model_is_right("a pass more, reversed", &back);
 }
 
-static void
-test_own_timestamps(void)
+KW_TEST(test_own_timestamps, "/change/several-writers/own-timestamps")
 {
     several_writers_model model = model_of(PUT | PUT_OWN | REMOVE | GET, 2);
     model.unknown = model.turns = 1;
@@ -95,8 +89,7 @@ test_own_timestamps(void)
 }
 
 /* Writes of one millisecond that run at the same time can end in another order in each placement. */
-static void
-test_ties(void)
+KW_TEST(test_ties, "/change/several-writers/ties")
 {
     several_writers_model model = model_of(PUT | REMOVE | GET, 3);
     model.ties = true;
@@ -105,8 +98,7 @@ test_ties(void)
 }
 
 /* If the first attempt is applied after a later write of the same millisecond, a put replaces its value. */
-static void
-test_sent_again(void)
+KW_TEST(test_sent_again, "/change/several-writers/sent-again")
 {
     several_writers_model removals = model_of(REMOVE | GET, 3), puts = model_of(PUT | GET, 3);
     removals.resends = puts.resends = true;
@@ -117,8 +109,7 @@ test_sent_again(void)
     model_is_right("puts are sent again, distinct stamps", &puts);
 }
 
-static void
-test_atomics(void)
+KW_TEST(test_atomics, "/change/several-writers/atomics")
 {
     several_writers_model model = model_of(PUT | REMOVE | GET | ATOMIC, 3);
     model_is_right("atomic operations", &model);
@@ -130,8 +121,7 @@ test_atomics(void)
 /* Passes beside atomic operations: under 2 and 2-spaced, and on the way back under 6 and 6-pass. A pass can
  * bring the write of a gateway that has died between the placements, or is slow, to the placement that atomic
  * operations compare. */
-static void
-test_atomics_beside_passes(void)
+KW_TEST(test_atomics_beside_passes, "/change/several-writers/atomics-beside-passes")
 {
     several_writers_model removals = model_of(REMOVE | ATOMIC, 3), puts = model_of(PUT | GET | ATOMIC, 3),
                           back;
@@ -155,8 +145,7 @@ test_atomics_beside_passes(void)
     model_is_right("puts, reversed, one call given up", &back);
 }
 
-static void
-test_sweep(void)
+KW_TEST(test_sweep, "/change/several-writers/sweep")
 {
     several_writers_model model = model_of(PUT | REMOVE | GET, 3);
     model.first = KW_NEW(BOTH);
@@ -165,31 +154,11 @@ test_sweep(void)
 }
 
 /* The pass visits every record, so a copy only makes it short. After a reverse, none is needed. */
-static void
-test_no_copy(void)
+KW_TEST(test_no_copy, "/change/several-writers/no-copy")
 {
     several_writers_model model = model_of(PUT | REMOVE | GET | SCAN, 2);
     model.unknown = model.purges = model.turns = 1;
     model.no_copy = true;
     model.last = KW_NEW(CLOSING);
     model_is_right("no copy before the pass, the direction changes", &model);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/change/several-writers/forward", test_forward);
-    g_test_add_func("/change/several-writers/late-calls", test_late_calls);
-    g_test_add_func("/change/several-writers/parts-of-a-record", test_parts);
-    g_test_add_func("/change/several-writers/back", test_back);
-    g_test_add_func("/change/several-writers/rounds", test_rounds);
-    g_test_add_func("/change/several-writers/own-timestamps", test_own_timestamps);
-    g_test_add_func("/change/several-writers/ties", test_ties);
-    g_test_add_func("/change/several-writers/sent-again", test_sent_again);
-    g_test_add_func("/change/several-writers/atomics", test_atomics);
-    g_test_add_func("/change/several-writers/atomics-beside-passes", test_atomics_beside_passes);
-    g_test_add_func("/change/several-writers/sweep", test_sweep);
-    g_test_add_func("/change/several-writers/no-copy", test_no_copy);
-    return g_test_run();
 }

@@ -61,8 +61,7 @@ check_place(kw_change_ladder ladder, kw_change_place place)
                       rules.regime.atomics == KW_ATOMICS_NATIVE && !rules.regime.waits_for_next_ms);
 }
 
-static void
-test_each_place(void)
+KW_TEST(test_each_place, "/change/table/each-place")
 {
     at_each_place(check_place);
 }
@@ -106,8 +105,7 @@ check_neighbors(kw_change_ladder ladder, kw_change_place place)
     }
 }
 
-static void
-test_neighbors(void)
+KW_TEST(test_neighbors, "/change/table/neighbors")
 {
     at_each_place(check_neighbors);
 }
@@ -136,15 +134,13 @@ check_pass(kw_change_ladder ladder, kw_change_place place)
     }
 }
 
-static void
-test_passes(void)
+KW_TEST(test_passes, "/change/table/passes")
 {
     at_each_place(check_pass);
 }
 
 /* The same rung does the same on both sides, with the placements exchanged. */
-static void
-test_sides(void)
+KW_TEST(test_sides, "/change/table/sides")
 {
     for (unsigned rung = 0; rung < KW_RUNGS; rung++) {
         kw_change_place old = rung, new = KW_PLACES - 1 - rung;
@@ -175,8 +171,7 @@ check_way(kw_change_ladder ladder, kw_change_direction direction, const kw_chang
     check_way(ladder, direction, (const kw_change_place[]){__VA_ARGS__},                                     \
               sizeof((const kw_change_place[]){__VA_ARGS__}) / sizeof(kw_change_place))
 
-static void
-test_ways(void)
+KW_TEST(test_ways, "/change/table/ways")
 {
     WAY(KW_LADDER_MOVE, KW_CHANGE_FORWARD, KW_OLD(UNSTAMPED), KW_OLD(HELD), KW_OLD(RAISED), KW_OLD(STAMPED),
         KW_OLD(ALONE), KW_OLD(OPENING), KW_OLD(BOTH), KW_OLD(SPACING), KW_OLD(SPACED), KW_OLD(LAST_PASS),
@@ -206,8 +201,7 @@ needs(kw_change_ladder ladder, kw_change_place place, kw_change_direction direct
 
 /* Rows are copied to the new placement only, before queries can read it; and cursors of the old one expire
  * only at the end. */
-static void
-test_needs(void)
+KW_TEST(test_needs, "/change/table/needs")
 {
     for (kw_change_ladder ladder = 0; ladder < KW_LADDERS; ladder++)
         for (kw_change_place place = KW_NEW(GET_BOTH); place < KW_PLACES; place++)
@@ -228,8 +222,7 @@ test_needs(void)
                      KW_CHANGE_NEEDS_COPY);
 }
 
-static void
-test_names(void)
+KW_TEST(test_names, "/change/table/names")
 {
     kw_change_place found;
     for (kw_change_place place = 0; place < KW_PLACES; place++)
@@ -237,18 +230,4 @@ test_names(void)
     g_assert_cmpstr(kw_change_place_name(KW_NEW(LAST_PASS)), ==, "last-pass-new");
     g_assert_false(kw_change_place_find("6", &found));
     g_assert_false(kw_change_place_find(NULL, &found));
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/change/table/each-place", test_each_place);
-    g_test_add_func("/change/table/neighbors", test_neighbors);
-    g_test_add_func("/change/table/passes", test_passes);
-    g_test_add_func("/change/table/sides", test_sides);
-    g_test_add_func("/change/table/ways", test_ways);
-    g_test_add_func("/change/table/needs", test_needs);
-    g_test_add_func("/change/table/names", test_names);
-    return g_test_run();
 }

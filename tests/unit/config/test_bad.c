@@ -32,10 +32,8 @@ one_file(const void *data)
     g_assert_cmpstr(got, ==, expected);
 }
 
-int
-main(int count, char **arguments)
+KW_TEST_START(start)
 {
-    g_test_init(&count, &arguments, NULL);
     GDir *dir = g_dir_open(KW_TEST_BAD, 0, NULL);
     g_assert_nonnull(dir);
     size_t files = 0;
@@ -49,5 +47,4 @@ main(int count, char **arguments)
     }
     g_dir_close(dir);
     g_assert_cmpuint(files, >=, 20);
-    return g_test_run();
 }

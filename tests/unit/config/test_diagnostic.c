@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-static void
-test_order(void)
+KW_TEST(test_order, "/config/diagnostic/order")
 {
     g_autoptr(kw_diagnostics) all = kw_diagnostics_new("p.yaml");
     g_assert_false(kw_diagnostics_add(all, (kw_mark){7, 3}, NULL, "third"));
@@ -24,8 +23,7 @@ test_order(void)
     g_assert_cmpstr(kw_diagnostics_get(all, 2)->hint, ==, "do this");
 }
 
-static void
-test_limit(void)
+KW_TEST(test_limit, "/config/diagnostic/limit")
 {
     g_autoptr(kw_diagnostics) all = kw_diagnostics_new("p.yaml");
     for (uint32_t i = 0; i < 250; i++)
@@ -36,8 +34,7 @@ test_limit(void)
     g_assert_true(g_str_has_suffix(text, "p.yaml: error: 150 more problems are not shown\n"));
 }
 
-static void
-test_one_line(void)
+KW_TEST(test_one_line, "/config/diagnostic/json")
 {
     g_autoptr(kw_diagnostics) all = kw_diagnostics_new("p.yaml");
     kw_diagnostics_add(all, (kw_mark){1, 1}, "a\nb", "%s", "x\ny\x1b[31m\x7f\xc2\x85\xe2\x80\xa8 \xff ok");
@@ -46,8 +43,7 @@ test_one_line(void)
                     "p.yaml:1:1: error: x\\ny\\x1b[31m\\x7f\\x85\\u2028 \xef\xbf\xbd ok / hint: a\\nb\n");
 }
 
-static void
-test_json(void)
+KW_TEST(test_json, "/config/diagnostic/json-limit")
 {
     g_autoptr(kw_diagnostics) all = kw_diagnostics_new("a\"b\x1b.yaml");
     kw_diagnostics_add(all, (kw_mark){1, 2}, "a\\b", "say \"x\"\n");
@@ -60,8 +56,7 @@ test_json(void)
         "\"message\": \"say \\\"x\\\"\\\\n\", \"hint\": \"a\\\\b\"}\n");
 }
 
-static void
-test_json_limit(void)
+KW_TEST(test_json_limit, "/config/diagnostic/one-line")
 {
     g_autoptr(kw_diagnostics) all = kw_diagnostics_new("p.yaml");
     for (uint32_t i = 0; i < 102; i++)
@@ -71,8 +66,7 @@ test_json_limit(void)
                                          "\"message\": \"2 more problems are not shown\"}\n"));
 }
 
-static void
-test_nearest_name(void)
+KW_TEST(test_nearest_name, "/config/diagnostic/nearest")
 {
     static const char *const names[] = {"frame",      "in_flight", "decoded", "page_rows",
                                         "page_bytes", "tls",       NULL};
@@ -88,17 +82,4 @@ test_nearest_name(void)
     g_assert_null(kw_nearest_name("", names));
     g_autofree char *endless = g_strnfill(100000, 'a');
     g_assert_null(kw_nearest_name(endless, names));
-}
-
-int
-main(int count, char **arguments)
-{
-    g_test_init(&count, &arguments, NULL);
-    g_test_add_func("/config/diagnostic/order", test_order);
-    g_test_add_func("/config/diagnostic/limit", test_limit);
-    g_test_add_func("/config/diagnostic/json", test_one_line);
-    g_test_add_func("/config/diagnostic/json-limit", test_json);
-    g_test_add_func("/config/diagnostic/one-line", test_json_limit);
-    g_test_add_func("/config/diagnostic/nearest", test_nearest_name);
-    return g_test_run();
 }

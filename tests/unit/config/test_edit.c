@@ -13,8 +13,7 @@ static const kw_table_setting store = {"t", "primary", "store_table", "ns:x"};
 static const kw_table_setting of_p = {"t", "p", "layout", "3"};
 static const kw_table_setting of_q = {"t", "q", "layout", "4"};
 
-static void
-test_added(void)
+KW_TEST(test_added, "/config/edit/added")
 {
     const kw_table_setting all[] = {layout, store, of_p, of_q};
     g_autofree char *made = kw_text_with_settings(BLOCK, strlen(BLOCK), all, G_N_ELEMENTS(all));
@@ -24,8 +23,7 @@ test_added(void)
         "      p:\n        layout: 3\n        key: [b]\n      q: {layout: 4, key: [c]}\n");
 }
 
-static void
-test_forms(void)
+KW_TEST(test_forms, "/config/edit/forms")
 {
     static const struct {
         const char *text, *expected;
@@ -51,8 +49,7 @@ test_forms(void)
     }
 }
 
-static void
-test_no_place(void)
+KW_TEST(test_no_place, "/config/edit/no-place")
 {
     static const char *const texts[] = {"tables: [",
                                         "a text\n",
@@ -63,14 +60,4 @@ test_no_place(void)
                                         "tables: {t: {key: [a], paths: {p: {layout: [1]}}}}\n"};
     for (size_t i = 0; i < G_N_ELEMENTS(texts); i++)
         g_assert_null(kw_text_with_settings(texts[i], strlen(texts[i]), &of_p, 1));
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/config/edit/added", test_added);
-    g_test_add_func("/config/edit/forms", test_forms);
-    g_test_add_func("/config/edit/no-place", test_no_place);
-    return g_test_run();
 }

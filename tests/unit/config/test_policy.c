@@ -23,8 +23,7 @@ compiled(kw_model *model)
     return policy;
 }
 
-static void
-test_built_in_policy(void)
+KW_TEST(test_built_in_policy, "/config/policy/built-in")
 {
     g_autoptr(kw_model) model = kw_model_built_in(schemas, schemas_count);
     g_assert_cmpstr(model->file, ==, "(built in)");
@@ -73,8 +72,7 @@ bare_lines(const char *text, const char *end)
 
 /* The policies that are installed and shown are the built-in one; the container's listens on all addresses.
  */
-static void
-test_default_policy(void)
+KW_TEST(test_default_policy, "/config/policy/default")
 {
     const char *built_in = kw_model_built_in_text();
     g_autofree char *service = file_from(KW_PACKAGING "/keyway.yaml", "listen:");
@@ -89,8 +87,7 @@ test_default_policy(void)
     g_assert_cmpstr(shown, ==, expected);
 }
 
-static void
-test_examples(void)
+KW_TEST(test_examples, "/config/policy/examples")
 {
     GDir *dir = g_dir_open(KW_CONFIG "/examples", 0, NULL);
     g_assert_nonnull(dir);
@@ -124,8 +121,7 @@ compare_or_update(const char *path, const char *generated)
         g_error("%s is not what the tables say; run with KW_UPDATE_GOLDEN=1", path);
 }
 
-static void
-test_json_schema(void)
+KW_TEST(test_json_schema, "/config/policy/json-schema")
 {
     g_autofree char *generated = kw_schema_json(schemas, schemas_count);
     g_autoptr(JsonParser) parser = json_parser_new();
@@ -140,8 +136,7 @@ test_json_schema(void)
 }
 
 /* The settings are between two comment lines of the manual page; the rest is written by hand. */
-static void
-test_manual_page(void)
+KW_TEST(test_manual_page, "/config/policy/manual-page")
 {
     static const char begin[] = ".\\\" settings: begin\n", end[] = ".\\\" settings: end\n";
     g_autofree char *page = NULL;
@@ -154,8 +149,7 @@ test_manual_page(void)
     compare_or_update(KW_MANUAL, generated);
 }
 
-static void
-test_reference(void)
+KW_TEST(test_reference, "/config/policy/reference")
 {
     static const char *const pieces[] = {
         "  listen   host:port or a map, or a list of at most 64 of these; default: 127.0.0.1:9595\n",
@@ -178,16 +172,7 @@ test_reference(void)
             g_assert_cmpint((int)g_utf8_strlen(*line, -1), <=, 80);
 }
 
-int
-main(int count, char **arguments)
+KW_TEST_START(start)
 {
-    g_test_init(&count, &arguments, NULL);
     schemas = kw_rule_schemas(&schemas_count);
-    g_test_add_func("/config/policy/built-in", test_built_in_policy);
-    g_test_add_func("/config/policy/default", test_default_policy);
-    g_test_add_func("/config/policy/examples", test_examples);
-    g_test_add_func("/config/policy/json-schema", test_json_schema);
-    g_test_add_func("/config/policy/manual-page", test_manual_page);
-    g_test_add_func("/config/policy/reference", test_reference);
-    return g_test_run();
 }

@@ -9,8 +9,7 @@
 
 #define SMALL "tables: {t: {fields: {a: int}, key: [field: a]}}"
 
-static void
-test_gateway_defaults(void)
+KW_TEST(test_gateway_defaults, "/config/reader/defaults/gateway")
 {
     g_autoptr(kw_model) model = read_good(SMALL);
     g_assert_cmpuint(model->listeners_count, ==, 1);
@@ -50,8 +49,7 @@ test_gateway_defaults(void)
     g_assert_cmpstr(model->text, ==, SMALL);
 }
 
-static void
-test_store_defaults(void)
+KW_TEST(test_store_defaults, "/config/reader/defaults/store")
 {
     g_autoptr(kw_model) embedded = read_good(SMALL);
     g_assert_cmpint(embedded->store.kind, ==, KW_STORE_EMBEDDED);
@@ -73,8 +71,7 @@ test_store_defaults(void)
     g_assert_false(hbase->late_given);
 }
 
-static void
-test_table_defaults(void)
+KW_TEST(test_table_defaults, "/config/reader/defaults/table")
 {
     g_autoptr(kw_model) model = read_good(SMALL);
     g_assert_cmpuint(model->tables_count, ==, 1);
@@ -114,8 +111,7 @@ test_table_defaults(void)
     g_assert_cmpint(family->replication_scope, ==, -1);
 }
 
-static void
-test_gateway_settings(void)
+KW_TEST(test_gateway_settings, "/config/reader/every/gateway")
 {
     g_autoptr(kw_model) model = read_good_file("everything_embedded.yaml");
     g_assert_cmpuint(model->listeners_count, ==, 3);
@@ -170,8 +166,7 @@ test_gateway_settings(void)
     g_assert_cmpstr(model->store.catalog, ==, "ns:layouts");
 }
 
-static void
-test_hbase_settings(void)
+KW_TEST(test_hbase_settings, "/config/reader/every/hbase")
 {
     g_autoptr(kw_model) model = read_good_file("everything_hbase.yaml");
     const kw_model_hbase *hbase = &model->store.hbase;
@@ -212,8 +207,7 @@ assert_field(const kw_model_field *field, const char *name, kw_field_type type, 
     g_assert_cmpstr(got, ==, column);
 }
 
-static void
-test_field_settings(void)
+KW_TEST(test_field_settings, "/config/reader/every/fields")
 {
     g_autoptr(kw_model) model = read_good_file("everything_embedded.yaml");
     const kw_model_table *table = &model->tables[0];
@@ -246,8 +240,7 @@ assert_bytes(const char *bytes, size_t size, const char *expected, size_t expect
     g_assert_true(memcmp(bytes, expected, size) == 0);
 }
 
-static void
-test_columns_with_any_bytes(void)
+KW_TEST(test_columns_with_any_bytes, "/config/reader/columns/bytes")
 {
     g_autoptr(kw_model) model = read_good_file("everything_embedded.yaml");
     const kw_model_table *table = &model->tables[1];
@@ -265,8 +258,7 @@ test_columns_with_any_bytes(void)
     g_assert_cmpuint(model->tables[0].marker_value_size, ==, 0);
 }
 
-static void
-test_maps(void)
+KW_TEST(test_maps, "/config/reader/columns/maps")
 {
     g_autoptr(kw_model) model = read_good_file("everything_embedded.yaml");
     const kw_model_field *m = &model->tables[1].fields[3], *own = &model->tables[1].fields[4];
@@ -283,8 +275,7 @@ test_maps(void)
     assert_bytes(own->qualifier, own->qualifier_size, "own.", 4);
 }
 
-static void
-test_path_and_family_settings(void)
+KW_TEST(test_path_and_family_settings, "/config/reader/every/paths")
 {
     g_autoptr(kw_model) model = read_good_file("everything_embedded.yaml");
     const kw_model_table *table = &model->tables[0];
@@ -326,8 +317,7 @@ test_path_and_family_settings(void)
     g_assert_cmpstr(table->families[2].name, ==, "d");
 }
 
-static void
-test_component_settings(void)
+KW_TEST(test_component_settings, "/config/reader/every/components")
 {
     g_autoptr(kw_model) model = read_good_file("everything_embedded.yaml");
     const kw_model_path *path = &model->tables[0].paths[0];
@@ -355,8 +345,7 @@ test_component_settings(void)
 }
 
 /* Only a component that stores the field replaces its column; a hash or a literal does not. */
-static void
-test_fields_without_column(void)
+KW_TEST(test_fields_without_column, "/config/reader/columns")
 {
     g_autoptr(kw_model) model =
         read_good("tables:\n"
@@ -371,8 +360,7 @@ test_fields_without_column(void)
     g_assert_cmpstr(fields[3].qualifier, ==, "e");
 }
 
-static void
-test_secrets(void)
+KW_TEST(test_secrets, "/config/reader/secrets")
 {
     g_autoptr(kw_model) model = read_good_file("everything_embedded.yaml");
     g_autofree char *text = kw_model_text_without_secrets(model);
@@ -392,8 +380,7 @@ test_secrets(void)
 }
 
 /* The schemas are borrowed during the call only. */
-static void
-test_borrowed_schemas(void)
+KW_TEST(test_borrowed_schemas, "/config/reader/schemas-borrowed")
 {
     g_autofree char *name = g_strdup("part"), *setting_name = g_strdup("choice"), *choice = g_strdup("yes");
     const char *choices[] = {choice, NULL};
@@ -414,8 +401,7 @@ test_borrowed_schemas(void)
 
 /* kw_model_check_text returns a model without the parts that have problems; kw_model_read_text returns
  * none. */
-static void
-test_tables_with_problems(void)
+KW_TEST(test_tables_with_problems, "/config/reader/check/tables")
 {
     static const char text[] = "limits: {frame: 1B}\n"
                                "tables: {a: {fields: {x: strng}, key: [field: x]},\n"
@@ -452,8 +438,7 @@ usable_paths(const char *table)
 
 /* A rule that uses something with a problem is left out, because checks of this rule would report misleading
  * problems. */
-static void
-test_rules_to_check_further(void)
+KW_TEST(test_rules_to_check_further, "/config/reader/check/broken")
 {
     static const char *const cases[][2] = {
         {"fields: {x: string, x: int}, key: [field: x]", "primary "},
@@ -473,8 +458,7 @@ test_rules_to_check_further(void)
     }
 }
 
-static void
-test_files(void)
+KW_TEST(test_files, "/config/reader/files")
 {
     g_autofree char *dir = g_dir_make_tmp("keyway-config-XXXXXX", NULL);
     g_autofree char *path = g_build_filename(dir, "policy.yaml", NULL);
@@ -503,8 +487,7 @@ filled(size_t size)
     return g_string_free(text, FALSE);
 }
 
-static void
-test_size_limit(void)
+KW_TEST(test_size_limit, "/config/reader/bounds/size")
 {
     for (size_t more = 0; more < 2; more++) {
         g_autofree char *text = filled((1 << 20) + more);
@@ -523,8 +506,7 @@ test_size_limit(void)
     g_unlink(path);
 }
 
-static void
-test_value_limit(void)
+KW_TEST(test_value_limit, "/config/reader/bounds/values")
 {
     GString *text = g_string_new("tables: [");
     for (int i = 0; i < 100000; i++)
@@ -551,8 +533,7 @@ take_and_give(void *user)
     kw_model_unref(model);
 }
 
-static void
-test_references(void)
+KW_TEST(test_references, "/config/reader/references")
 {
     kw_model *model = read_good(SMALL);
     kw_thread threads[4];
@@ -565,8 +546,7 @@ test_references(void)
 }
 
 /* The name of a field stands for `field: NAME`. */
-static void
-test_bare_names(void)
+KW_TEST(test_bare_names, "/config/reader/bare-names")
 {
     static const char text[] = "tables:\n"
                                "  t:\n"
@@ -585,31 +565,4 @@ test_bare_names(void)
     g_assert_cmpstr(kw_model_setting_find(&by_time->components[0], "name")->text, ==, "ts");
     g_assert_cmpstr(kw_model_setting_find(&by_time->components[1], "name")->text, ==, "id");
     g_assert_cmpuint(by_time->components[1].mark.line, ==, 5);
-}
-
-int
-main(int count, char **arguments)
-{
-    g_test_init(&count, &arguments, NULL);
-    g_test_add_func("/config/reader/defaults/gateway", test_gateway_defaults);
-    g_test_add_func("/config/reader/defaults/store", test_store_defaults);
-    g_test_add_func("/config/reader/defaults/table", test_table_defaults);
-    g_test_add_func("/config/reader/every/gateway", test_gateway_settings);
-    g_test_add_func("/config/reader/every/hbase", test_hbase_settings);
-    g_test_add_func("/config/reader/every/fields", test_field_settings);
-    g_test_add_func("/config/reader/every/paths", test_path_and_family_settings);
-    g_test_add_func("/config/reader/every/components", test_component_settings);
-    g_test_add_func("/config/reader/columns", test_fields_without_column);
-    g_test_add_func("/config/reader/columns/bytes", test_columns_with_any_bytes);
-    g_test_add_func("/config/reader/columns/maps", test_maps);
-    g_test_add_func("/config/reader/secrets", test_secrets);
-    g_test_add_func("/config/reader/schemas-borrowed", test_borrowed_schemas);
-    g_test_add_func("/config/reader/check/tables", test_tables_with_problems);
-    g_test_add_func("/config/reader/check/broken", test_rules_to_check_further);
-    g_test_add_func("/config/reader/files", test_files);
-    g_test_add_func("/config/reader/bounds/size", test_size_limit);
-    g_test_add_func("/config/reader/bounds/values", test_value_limit);
-    g_test_add_func("/config/reader/references", test_references);
-    g_test_add_func("/config/reader/bare-names", test_bare_names);
-    return g_test_run();
 }

@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-static void
-test_sequence_defaults(void)
+KW_TEST(test_sequence_defaults, "/config/sequences/defaults")
 {
     g_autoptr(kw_model) model =
         read_good("tables: {t: {fields: {a: {type: int, generate: sequence}, b: int}, key: [field: a]}}");
@@ -30,8 +29,7 @@ test_sequence_defaults(void)
 }
 
 /* See everything_hbase.yaml. */
-static void
-test_sequence_settings(void)
+KW_TEST(test_sequence_settings, "/config/sequences/every")
 {
     g_autoptr(kw_model) model = read_good_file("everything_hbase.yaml");
     const kw_model_sequences *sequences = &model->sequences;
@@ -81,8 +79,7 @@ assert_url(const char *url, const char *host, uint16_t port, const char *user, c
     g_assert_cmpint(strstr(shown, host) == NULL, ==, *password != '\0');
 }
 
-static void
-test_redis_urls(void)
+KW_TEST(test_redis_urls, "/config/sequences/redis")
 {
     assert_url("redis://h", "h", 6379, "", "", 0);
     assert_url("redis://h/", "h", 6379, "", "", 0);
@@ -93,8 +90,7 @@ test_redis_urls(void)
 }
 
 /* No message shows a part of the URL, which can have a password. */
-static void
-test_wrong_redis_urls(void)
+KW_TEST(test_wrong_redis_urls, "/config/sequences/wrong-redis")
 {
     static const char *const wrong[] = {"sesame",
                                         "redis:sesame",
@@ -124,8 +120,7 @@ test_wrong_redis_urls(void)
     }
 }
 
-static void
-test_table_of_sequences(void)
+KW_TEST(test_table_of_sequences, "/config/sequences/table")
 {
     static const char *const cases[][2] = {{"a_catalog", "a_sequences"},
                                            {"ns:a_catalog", "ns:a_sequences"},
@@ -137,16 +132,4 @@ test_table_of_sequences(void)
         g_autoptr(kw_model) model = read_good(text);
         g_assert_cmpstr(model->sequences.table, ==, cases[i][1]);
     }
-}
-
-int
-main(int count, char **arguments)
-{
-    g_test_init(&count, &arguments, NULL);
-    g_test_add_func("/config/sequences/defaults", test_sequence_defaults);
-    g_test_add_func("/config/sequences/every", test_sequence_settings);
-    g_test_add_func("/config/sequences/redis", test_redis_urls);
-    g_test_add_func("/config/sequences/wrong-redis", test_wrong_redis_urls);
-    g_test_add_func("/config/sequences/table", test_table_of_sequences);
-    return g_test_run();
 }

@@ -213,8 +213,7 @@ row_is_used(const kw_section *section, const kw_setting *setting)
         g_error("no sample file sets %s of %s", setting->name, section->title);
 }
 
-static void
-test_samples_use_every_setting(void)
+KW_TEST(test_samples_use_every_setting, "/config/settings/samples")
 {
     static const char *const samples[] = {"everything_embedded.yaml", "everything_hbase.yaml",
                                           "policy_in_store.yaml"};
@@ -232,28 +231,14 @@ test_samples_use_every_setting(void)
     g_hash_table_unref(used);
 }
 
-#define ROW_TEST(name)                                                                                       \
-    static void test_##name(void)                                                                            \
+#define ROW_TEST(name, path)                                                                                 \
+    KW_TEST(test_##name, path)                                                                               \
     {                                                                                                        \
         each_row(&kw_policy_section, name);                                                                  \
     }
-ROW_TEST(complete_settings)
-ROW_TEST(bounds)
-ROW_TEST(default_after_error)
-ROW_TEST(choices)
-ROW_TEST(bools)
-ROW_TEST(empty_value)
-
-int
-main(int count, char **arguments)
-{
-    g_test_init(&count, &arguments, NULL);
-    g_test_add_func("/config/settings/complete", test_complete_settings);
-    g_test_add_func("/config/settings/bounds", test_bounds);
-    g_test_add_func("/config/settings/default", test_default_after_error);
-    g_test_add_func("/config/settings/choices", test_choices);
-    g_test_add_func("/config/settings/bools", test_bools);
-    g_test_add_func("/config/settings/empty", test_empty_value);
-    g_test_add_func("/config/settings/samples", test_samples_use_every_setting);
-    return g_test_run();
-}
+ROW_TEST(complete_settings, "/config/settings/complete")
+ROW_TEST(bounds, "/config/settings/bounds")
+ROW_TEST(default_after_error, "/config/settings/default")
+ROW_TEST(choices, "/config/settings/choices")
+ROW_TEST(bools, "/config/settings/bools")
+ROW_TEST(empty_value, "/config/settings/empty")

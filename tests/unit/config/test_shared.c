@@ -25,8 +25,7 @@ assert_refused(const char *text, const char *part)
         g_error("got: %s\nnot: %s", problems, part);
 }
 
-static void
-test_read(void)
+KW_TEST(test_read, "/config/shared/read")
 {
     g_autofree char *problems = NULL;
     g_autoptr(kw_model) model = read_shared("sequences: {keep: 2d}\n" TABLES, &problems);
@@ -35,8 +34,7 @@ test_read(void)
     g_assert_cmpstr(model->file, ==, "policy version 3");
 }
 
-static void
-test_refused(void)
+KW_TEST(test_refused, "/config/shared/refused")
 {
     assert_refused("", "the policy is empty");
     assert_refused("sequences: {keep: 2d}\n", "a policy needs tables");
@@ -53,8 +51,7 @@ test_refused(void)
     assert_refused(TABLES "  u: [\n", "error");
 }
 
-static void
-test_share(void)
+KW_TEST(test_share, "/config/shared/share")
 {
     g_autofree char *problems = NULL;
     g_autoptr(kw_model) own = read_good_file("policy_in_store.yaml");
@@ -83,8 +80,7 @@ test_share(void)
     g_assert_cmpstr(both->gateway_id, ==, "");
 }
 
-static void
-test_share_with_catalog(void)
+KW_TEST(test_share_with_catalog, "/config/shared/share-with-catalog")
 {
     static const char *const texts[] = {
         "tables:\n  catalog_t: {fields: {a: int}, key: [{field: a}]}\n",
@@ -102,8 +98,7 @@ test_share_with_catalog(void)
     }
 }
 
-static void
-test_same_counters(void)
+KW_TEST(test_same_counters, "/config/shared/same-counters")
 {
     static const char *const other[] = {TABLES, "sequences: {redis: 'redis://h:1'}\n" TABLES,
                                         "sequences: {redis: 'redis://g'}\n" TABLES,
@@ -133,8 +128,7 @@ cut(const char *text)
     return kw_diagnostics_text(found);
 }
 
-static void
-test_cut(void)
+KW_TEST(test_cut, "/config/shared/cut")
 {
     static const struct {
         const char *text, *expected;
@@ -159,8 +153,7 @@ test_cut(void)
 }
 
 /* A text that cannot be cut out by lines is rejected, never changed. */
-static void
-test_cannot_cut(void)
+KW_TEST(test_cannot_cut, "/config/shared/cannot-cut")
 {
     static const char *const texts[] = {
         "{tables: {t: 1}, listen: x}\n",
@@ -178,18 +171,4 @@ test_cannot_cut(void)
     }
     g_autofree char *broken = cut("tables: [\n");
     g_assert_nonnull(strstr(broken, "file:"));
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/config/shared/read", test_read);
-    g_test_add_func("/config/shared/refused", test_refused);
-    g_test_add_func("/config/shared/share", test_share);
-    g_test_add_func("/config/shared/share-with-catalog", test_share_with_catalog);
-    g_test_add_func("/config/shared/same-counters", test_same_counters);
-    g_test_add_func("/config/shared/cut", test_cut);
-    g_test_add_func("/config/shared/cannot-cut", test_cannot_cut);
-    return g_test_run();
 }

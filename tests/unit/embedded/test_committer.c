@@ -59,8 +59,7 @@ setup(embedded_fixture *fixture)
     embedded_fixture_create_table(fixture, "t", &family, 1);
 }
 
-static void
-test_sync_by_durability(void)
+KW_TEST(test_sync_by_durability, "/committer/sync_by_durability")
 {
     static const struct {
         kw_durability durability;
@@ -97,8 +96,7 @@ count_done(void *user, kw_outcome outcome, const kw_error *error)
     all->done = ++all->finished == all->started;
 }
 
-static void
-test_shared_sync(void)
+KW_TEST(test_shared_sync, "/committer/shared_sync")
 {
     enum { PUTS = 500 };
     embedded_fixture fixture;
@@ -156,8 +154,7 @@ make_large_put(const char *row)
     return put;
 }
 
-static void
-test_small_first(void)
+KW_TEST(test_small_first, "/committer/small_first")
 {
     enum { LARGE = 4, WRITES = LARGE + 1 };
     static const char *const rows[WRITES] = {"l0", "l1", "l2", "l3", "small"};
@@ -182,8 +179,7 @@ test_small_first(void)
 }
 
 /* A small removal that is submitted after a large put of its row removes the cells. */
-static void
-test_row_order(void)
+KW_TEST(test_row_order, "/committer/row_order")
 {
     enum { WRITES = 3 };
     embedded_fixture fixture;
@@ -208,8 +204,7 @@ test_row_order(void)
 }
 
 /* The last of several puts to one cell in one call counts. */
-static void
-test_last_put_counts(void)
+KW_TEST(test_last_put_counts, "/committer/last_put_counts")
 {
     enum { PUTS = 20 };
     embedded_fixture fixture;
@@ -233,8 +228,7 @@ test_last_put_counts(void)
 }
 
 /* A conditional put without a timestamp replaces a cell whose timestamp is in the future. */
-static void
-test_put_if_replaces_future_cell(void)
+KW_TEST(test_put_if_replaces_future_cell, "/committer/put_if_replaces_future_cell")
 {
     embedded_fixture fixture;
     setup(&fixture);
@@ -271,8 +265,7 @@ created(void *user, bool is_new, const kw_error *error)
 
 /* All operations start in one loop iteration and belong to one round. The put after the drop must go to the
  * new table. */
-static void
-test_table_created_again(void)
+KW_TEST(test_table_created_again, "/committer/table_created_again")
 {
     embedded_fixture fixture;
     setup(&fixture);
@@ -349,8 +342,7 @@ work(void *user)
 }
 
 /* Every increment returns a different value, and the values of each thread grow. */
-static void
-test_concurrent_increments(void)
+KW_TEST(test_concurrent_increments, "/committer/concurrent_increments")
 {
     embedded_fixture fixture;
     setup(&fixture);
@@ -429,8 +421,7 @@ count_outcomes(const large_call *call, kw_outcome outcome)
 }
 
 /* Puts that arrive after a call with many records do not wait for all of its records. */
-static void
-test_slices(void)
+KW_TEST(test_slices, "/committer/slices")
 {
     embedded_fixture fixture;
     setup(&fixture);
@@ -454,8 +445,7 @@ test_slices(void)
 }
 
 /* After a slice that could not be synced, the later ones are certainly not written. */
-static void
-test_slices_on_failing_disk(void)
+KW_TEST(test_slices_on_failing_disk, "/committer/slices_on_failing_disk")
 {
     embedded_fixture fixture;
     setup(&fixture);
@@ -478,8 +468,7 @@ test_slices_on_failing_disk(void)
 }
 
 /* A call whose deadline has passed is not worked on. */
-static void
-test_deadline_passed(void)
+KW_TEST(test_deadline_passed, "/committer/deadline_passed")
 {
     embedded_fixture fixture;
     setup(&fixture);
@@ -529,8 +518,7 @@ wide_row_new(void)
 
 /* Operations on a row with many cells take time in proportion to their number. Comparing each cell with each
  * other one would take minutes. */
-static void
-test_wide_rows(void)
+KW_TEST(test_wide_rows, "/committer/wide_rows")
 {
     embedded_fixture fixture;
     setup(&fixture);
@@ -566,8 +554,7 @@ test_wide_rows(void)
 
 /* --- failing disk ----------------------------------------------------------------------------------- */
 
-static void
-test_failing_disk(void)
+KW_TEST(test_failing_disk, "/committer/failing_disk")
 {
     embedded_fixture fixture;
     setup(&fixture);
@@ -602,24 +589,4 @@ test_failing_disk(void)
     write = make_put("after", 1);
     g_assert_cmpint(kw_sync_write(&fixture.sync, &write).outcome, ==, KW_OUTCOME_OK);
     embedded_fixture_clear(&fixture);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/committer/sync_by_durability", test_sync_by_durability);
-    g_test_add_func("/committer/shared_sync", test_shared_sync);
-    g_test_add_func("/committer/small_first", test_small_first);
-    g_test_add_func("/committer/row_order", test_row_order);
-    g_test_add_func("/committer/last_put_counts", test_last_put_counts);
-    g_test_add_func("/committer/put_if_replaces_future_cell", test_put_if_replaces_future_cell);
-    g_test_add_func("/committer/table_created_again", test_table_created_again);
-    g_test_add_func("/committer/concurrent_increments", test_concurrent_increments);
-    g_test_add_func("/committer/slices", test_slices);
-    g_test_add_func("/committer/slices_on_failing_disk", test_slices_on_failing_disk);
-    g_test_add_func("/committer/deadline_passed", test_deadline_passed);
-    g_test_add_func("/committer/wide_rows", test_wide_rows);
-    g_test_add_func("/committer/failing_disk", test_failing_disk);
-    return g_test_run();
 }

@@ -40,8 +40,7 @@ put_versions(embedded_fixture *fixture, const char *row, const char *family, int
         embedded_fixture_put(fixture, "t", row, family, "q", "x", at);
 }
 
-static void
-test_versions(void)
+KW_TEST(test_versions, "/compaction/versions")
 {
     embedded_fixture fixture;
     embedded_fixture_init(&fixture);
@@ -59,8 +58,7 @@ test_versions(void)
     embedded_fixture_clear(&fixture);
 }
 
-static void
-test_ttl(void)
+KW_TEST(test_ttl, "/compaction/ttl")
 {
     embedded_fixture fixture;
     embedded_fixture_init(&fixture);
@@ -97,8 +95,7 @@ remove_column(embedded_fixture *fixture, const char *row, int64_t timestamp)
 }
 
 /* The newest marker stays and hides older puts that arrive after the compaction. */
-static void
-test_markers(void)
+KW_TEST(test_markers, "/compaction/markers")
 {
     embedded_fixture fixture;
     embedded_fixture_init(&fixture);
@@ -127,8 +124,7 @@ test_markers(void)
     embedded_fixture_clear(&fixture);
 }
 
-static void
-test_keep_deleted(void)
+KW_TEST(test_keep_deleted, "/compaction/keep_deleted")
 {
     embedded_fixture fixture;
     embedded_fixture_init(&fixture);
@@ -145,8 +141,7 @@ test_keep_deleted(void)
     embedded_fixture_clear(&fixture);
 }
 
-static void
-test_dropped_table(void)
+KW_TEST(test_dropped_table, "/compaction/dropped_table")
 {
     embedded_fixture fixture;
     embedded_fixture_init(&fixture);
@@ -165,16 +160,4 @@ test_dropped_table(void)
     embedded_fixture_expect_row(&fixture, "before", "r", "d:q@1=x");
     embedded_fixture_expect_row(&fixture, "after", "r", "d:q@1=x");
     embedded_fixture_clear(&fixture);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/compaction/versions", test_versions);
-    g_test_add_func("/compaction/ttl", test_ttl);
-    g_test_add_func("/compaction/markers", test_markers);
-    g_test_add_func("/compaction/keep_deleted", test_keep_deleted);
-    g_test_add_func("/compaction/dropped_table", test_dropped_table);
-    return g_test_run();
 }

@@ -62,8 +62,7 @@ report_other_failure(void)
         fail("IO error: something else", "failed while writing");
 }
 
-static void
-a_full_disk_is_logged_once(void)
+KW_TEST(a_full_disk_is_logged_once, "/embedded/engine/full-disk")
 {
     for (int round = 0; round < 2; round++) {
         g_autofree char *full = logged_by(report_disk_full), *recovered = logged_by(report_success);
@@ -77,19 +76,9 @@ a_full_disk_is_logged_once(void)
 }
 
 /* The thousand failures take less than a minute. */
-static void
-other_failures_are_logged_now_and_then(void)
+KW_TEST(other_failures_are_logged_now_and_then, "/embedded/engine/other-failures")
 {
     g_autofree char *text = logged_by(report_other_failure);
     g_assert_cmpuint(count_lines(text), >=, 1);
     g_assert_cmpuint(count_lines(text), <, 60);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/embedded/engine/full-disk", a_full_disk_is_logged_once);
-    g_test_add_func("/embedded/engine/other-failures", other_failures_are_logged_now_and_then);
-    return g_test_run();
 }

@@ -17,8 +17,7 @@ expect_rejected(const char *folder, kw_code code, const char *text)
     kw_expect_error(&error, code, folder);
 }
 
-static void
-test_created(void)
+KW_TEST(test_created, "/folder/created")
 {
     g_autofree char *base = temporary_folder_new();
     g_autofree char *deep = g_build_filename(base, "a", "b", NULL);
@@ -30,8 +29,7 @@ test_created(void)
     temporary_folder_remove(base);
 }
 
-static void
-test_locked(void)
+KW_TEST(test_locked, "/folder/locked")
 {
     embedded_fixture fixture;
     embedded_fixture_init(&fixture);
@@ -41,8 +39,7 @@ test_locked(void)
     embedded_fixture_clear(&fixture);
 }
 
-static void
-test_not_a_store(void)
+KW_TEST(test_not_a_store, "/folder/not_a_store")
 {
     g_autofree char *folder = temporary_folder_new();
     g_autofree char *file = g_build_filename(folder, "holiday.jpg", NULL);
@@ -59,8 +56,7 @@ test_not_a_store(void)
 }
 
 /* The rest of a store is not mistaken for a folder of something else. */
-static void
-test_part_of_a_store(void)
+KW_TEST(test_part_of_a_store, "/folder/part_of_a_store")
 {
     static const char *const rests[] = {"rows", "acknowledged", "filled"};
     for (size_t i = 0; i < G_N_ELEMENTS(rests); i++) {
@@ -72,8 +68,7 @@ test_part_of_a_store(void)
     }
 }
 
-static void
-test_other_format(void)
+KW_TEST(test_other_format, "/folder/other_format")
 {
     g_autofree char *folder = temporary_folder_new();
     g_autofree char *file = g_build_filename(folder, "format", NULL);
@@ -84,8 +79,7 @@ test_other_format(void)
     temporary_folder_remove(folder);
 }
 
-static void
-test_path_is_a_file(void)
+KW_TEST(test_path_is_a_file, "/folder/path_is_a_file")
 {
     g_autofree char *folder = temporary_folder_new();
     g_autofree char *file = g_build_filename(folder, "file", NULL);
@@ -95,8 +89,7 @@ test_path_is_a_file(void)
 }
 
 /* Damage in a file of RocksDB is reported. */
-static void
-test_damaged(void)
+KW_TEST(test_damaged, "/folder/damaged")
 {
     embedded_fixture fixture;
     embedded_fixture_init(&fixture);
@@ -111,8 +104,7 @@ test_damaged(void)
     temporary_folder_remove(folder);
 }
 
-static void
-test_restart_keeps_all(void)
+KW_TEST(test_restart_keeps_all, "/folder/restart_keeps_all")
 {
     embedded_fixture fixture;
     embedded_fixture_init(&fixture);
@@ -146,8 +138,7 @@ test_restart_keeps_all(void)
 }
 
 /* A row that is not in the block cache is read by a reader thread, and the next time on the loop. */
-static void
-test_from_disk_and_from_memory(void)
+KW_TEST(test_from_disk_and_from_memory, "/folder/from_disk_and_from_memory")
 {
     embedded_fixture fixture;
     embedded_fixture_init(&fixture);
@@ -170,8 +161,7 @@ test_from_disk_and_from_memory(void)
 }
 
 /* The longest row key and qualifier, with the bytes whose escaped form is the longest and the shortest. */
-static void
-test_longest_row(void)
+KW_TEST(test_longest_row, "/folder/longest_row")
 {
     embedded_fixture fixture;
     embedded_fixture_init(&fixture);
@@ -202,21 +192,4 @@ test_longest_row(void)
         kw_range_scan_close(scan);
     }
     embedded_fixture_clear(&fixture);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/folder/created", test_created);
-    g_test_add_func("/folder/locked", test_locked);
-    g_test_add_func("/folder/not_a_store", test_not_a_store);
-    g_test_add_func("/folder/part_of_a_store", test_part_of_a_store);
-    g_test_add_func("/folder/other_format", test_other_format);
-    g_test_add_func("/folder/path_is_a_file", test_path_is_a_file);
-    g_test_add_func("/folder/damaged", test_damaged);
-    g_test_add_func("/folder/restart_keeps_all", test_restart_keeps_all);
-    g_test_add_func("/folder/from_disk_and_from_memory", test_from_disk_and_from_memory);
-    g_test_add_func("/folder/longest_row", test_longest_row);
-    return g_test_run();
 }

@@ -53,8 +53,7 @@ expect_scan(embedded_fixture *fixture, kw_range_scan_spec spec, const kw_column 
 }
 
 /* 1,000 columns with 30 versions each around the requested ones: the reader must seek, not only step. */
-static void
-test_wide_rows(void)
+KW_TEST(test_wide_rows, "/reader/wide_rows")
 {
     enum { COLUMNS = 1000 };
     embedded_fixture fixture;
@@ -90,8 +89,7 @@ test_wide_rows(void)
 }
 
 /* Some rows are too large to be saved by a reversed scan. */
-static void
-test_large_rows_backward(void)
+KW_TEST(test_large_rows_backward, "/reader/large_rows_backward")
 {
     embedded_fixture fixture;
     setup(&fixture);
@@ -123,8 +121,7 @@ test_large_rows_backward(void)
 }
 
 /* A scan whose iterator is too old continues after its last row with a new one. */
-static void
-test_slow_scan(void)
+KW_TEST(test_slow_scan, "/reader/slow_scan")
 {
     embedded_fixture fixture;
     setup(&fixture);
@@ -155,8 +152,7 @@ test_slow_scan(void)
 }
 
 /* Many deleted rows precede the only one that exists. */
-static void
-test_many_deleted_rows(void)
+KW_TEST(test_many_deleted_rows, "/reader/many_deleted_rows")
 {
     enum { ROWS = 3000 };
     embedded_fixture fixture;
@@ -197,8 +193,7 @@ test_many_deleted_rows(void)
 
 /* The cells that a filter keeps, the number of rows scanned for it, and the end of a fetch after max_rows
  * rows. */
-static void
-test_filter(void)
+KW_TEST(test_filter, "/reader/filter")
 {
     embedded_fixture fixture;
     setup(&fixture);
@@ -229,8 +224,7 @@ test_filter(void)
     embedded_fixture_clear(&fixture);
 }
 
-static void
-test_invalid_filter(void)
+KW_TEST(test_invalid_filter, "/reader/invalid_filter")
 {
     embedded_fixture fixture;
     setup(&fixture);
@@ -255,8 +249,7 @@ test_invalid_filter(void)
 }
 
 /* The table is dropped and created again during a scan. */
-static void
-test_table_dropped_during_scan(void)
+KW_TEST(test_table_dropped_during_scan, "/reader/table_dropped_during_scan")
 {
     embedded_fixture fixture;
     setup(&fixture);
@@ -280,8 +273,7 @@ test_table_dropped_during_scan(void)
 }
 
 /* Memory becomes short while rows are read: gets fail, and a scan returns what it has. */
-static void
-test_memory_becomes_short(void)
+KW_TEST(test_memory_becomes_short, "/reader/memory_becomes_short")
 {
     enum { ROWS = 40, ROW_BYTES = 1 << 20, FREE = 10 * ROW_BYTES, OTHERS = 200 * ROW_BYTES };
     embedded_fixture fixture;
@@ -323,18 +315,7 @@ test_memory_becomes_short(void)
     kw_budget_configure(0);
 }
 
-int
-main(int argc, char **argv)
+KW_TEST_START(start)
 {
-    g_test_init(&argc, &argv, NULL);
     kw_clock_inject(NULL, skipping_mono_ns);
-    g_test_add_func("/reader/wide_rows", test_wide_rows);
-    g_test_add_func("/reader/large_rows_backward", test_large_rows_backward);
-    g_test_add_func("/reader/slow_scan", test_slow_scan);
-    g_test_add_func("/reader/many_deleted_rows", test_many_deleted_rows);
-    g_test_add_func("/reader/filter", test_filter);
-    g_test_add_func("/reader/invalid_filter", test_invalid_filter);
-    g_test_add_func("/reader/memory_becomes_short", test_memory_becomes_short);
-    g_test_add_func("/reader/table_dropped_during_scan", test_table_dropped_during_scan);
-    return g_test_run();
 }

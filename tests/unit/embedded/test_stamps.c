@@ -39,8 +39,7 @@ expect(embedded_fixture *fixture, const char *row, int64_t timestamp, const char
 }
 
 /* All writes happen in the same millisecond. */
-static void
-a_put_after_a_removal_is_visible(void)
+KW_TEST(a_put_after_a_removal_is_visible, "/stamps/removal")
 {
     embedded_fixture fixture;
     setup(&fixture);
@@ -57,8 +56,7 @@ a_put_after_a_removal_is_visible(void)
     embedded_fixture_clear(&fixture);
 }
 
-static void
-increments_and_conditional_puts_after_a_removal_are_visible(void)
+KW_TEST(increments_and_conditional_puts_after_a_removal_are_visible, "/stamps/conditional")
 {
     embedded_fixture fixture;
     int64_t amount = 5;
@@ -90,8 +88,7 @@ increments_and_conditional_puts_after_a_removal_are_visible(void)
     embedded_fixture_clear(&fixture);
 }
 
-static void
-writes_are_visible_after_the_clock_was_set_back(void)
+KW_TEST(writes_are_visible_after_the_clock_was_set_back, "/stamps/clock_set_back")
 {
     embedded_fixture fixture;
     setup(&fixture);
@@ -114,8 +111,7 @@ writes_are_visible_after_the_clock_was_set_back(void)
 }
 
 /* Until the clock has caught up, the timestamps advance at half the speed of time. */
-static void
-timestamps_advance_while_the_clock_lags(void)
+KW_TEST(timestamps_advance_while_the_clock_lags, "/stamps/clock_lags")
 {
     embedded_fixture fixture;
     setup(&fixture);
@@ -137,8 +133,7 @@ timestamps_advance_while_the_clock_lags(void)
 
 /* The rows of one record in write_many get one timestamp, which is greater than that of a removal of any of
  * them. */
-static void
-rows_of_one_record_have_one_timestamp(void)
+KW_TEST(rows_of_one_record_have_one_timestamp, "/stamps/record")
 {
     embedded_fixture fixture;
     kw_cell cell = {.family = B("d"), .qualifier = B("a"), .value = B("x")};
@@ -193,8 +188,7 @@ refuse_removal(embedded_fixture *fixture, const char *row, const kw_column *colu
 }
 
 /* A removal that left a cell would be acknowledged although the record stays. */
-static void
-a_removal_below_a_later_cell_is_refused(void)
+KW_TEST(a_removal_below_a_later_cell_is_refused, "/stamps/removal_below")
 {
     embedded_fixture fixture;
     setup(&fixture);
@@ -221,8 +215,7 @@ a_removal_below_a_later_cell_is_refused(void)
 }
 
 /* In one batch with the put. If one row of a record has the later cell, no row of it is removed. */
-static void
-a_record_with_a_later_cell_is_not_removed(void)
+KW_TEST(a_record_with_a_later_cell_is_not_removed, "/stamps/removal_below_in_a_record")
 {
     embedded_fixture fixture;
     setup(&fixture);
@@ -248,17 +241,7 @@ a_record_with_a_later_cell_is_not_removed(void)
     embedded_fixture_clear(&fixture);
 }
 
-int
-main(int argc, char **argv)
+KW_TEST_START(start)
 {
-    g_test_init(&argc, &argv, NULL);
     kw_clock_inject(read_clock, NULL);
-    g_test_add_func("/stamps/removal", a_put_after_a_removal_is_visible);
-    g_test_add_func("/stamps/conditional", increments_and_conditional_puts_after_a_removal_are_visible);
-    g_test_add_func("/stamps/clock_set_back", writes_are_visible_after_the_clock_was_set_back);
-    g_test_add_func("/stamps/clock_lags", timestamps_advance_while_the_clock_lags);
-    g_test_add_func("/stamps/record", rows_of_one_record_have_one_timestamp);
-    g_test_add_func("/stamps/removal_below", a_removal_below_a_later_cell_is_refused);
-    g_test_add_func("/stamps/removal_below_in_a_record", a_record_with_a_later_cell_is_not_removed);
-    return g_test_run();
 }

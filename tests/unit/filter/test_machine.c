@@ -120,8 +120,7 @@ static const struct {
     {"SKIP PrefixFilter('a')", ""}, /* SKIP does not call its filter for the row key */
 };
 
-static void
-test_goldens(void)
+KW_TEST(test_goldens, "/filter/machine/goldens")
 {
     for (size_t i = 0; i < G_N_ELEMENTS(goldens); i++) {
         g_autofree char *text = answer(goldens[i].filter, false, 1);
@@ -130,15 +129,13 @@ test_goldens(void)
     }
 }
 
-static void
-test_versions(void)
+KW_TEST(test_versions, "/filter/machine/versions")
 {
     g_autofree char *two = answer("ColumnPrefixFilter('p')", false, 2);
     g_assert_cmpstr(two, ==, "a:fp@3=1,fp@2=0 c:fp@1=2");
 }
 
-static void
-test_reversed(void)
+KW_TEST(test_reversed, "/filter/machine/reversed")
 {
     g_autofree char *stop = answer("InclusiveStopFilter('b') AND FirstKeyOnlyFilter()", true, 1);
     g_assert_cmpstr(stop, ==, "c:f@3=n b:fq1@2=X");
@@ -147,8 +144,7 @@ test_reversed(void)
 }
 
 /* An expression that would run forever fails the read. */
-static void
-test_steps(void)
+KW_TEST(test_steps, "/filter/machine/steps")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_error error = KW_ERROR_NONE;
@@ -161,15 +157,4 @@ test_steps(void)
                     KW_FILTER_ROW_FAILED);
     g_assert_cmpint(error.code, ==, KW_LIMIT);
     kw_filter_machine_free(machine);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/filter/machine/goldens", test_goldens);
-    g_test_add_func("/filter/machine/versions", test_versions);
-    g_test_add_func("/filter/machine/reversed", test_reversed);
-    g_test_add_func("/filter/machine/steps", test_steps);
-    return g_test_run();
 }

@@ -23,8 +23,7 @@ prepare(const char *text)
 /* --- rejected expressions ------------------------------------------------------------------------ */
 
 /* Parsing does not compile expressions; errors are reported by kw_prepared_compile. */
-static void
-test_wrong_expressions(void)
+KW_TEST(test_wrong_expressions, "/filter/prepared/wrong expressions")
 {
     static const char *const wrong[] = {"(a", "[a", "a**(", "a\\", "[z-a]", "+a", "a)"};
     for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {
@@ -51,8 +50,7 @@ expect_limit(const GString *text, const char *words)
         g_error("%s", error.text);
 }
 
-static void
-test_expressions_that_are_too_large(void)
+KW_TEST(test_expressions_that_are_too_large, "/filter/prepared/too large")
 {
     g_autoptr(GString) text = g_string_new("ValueFilter(=, 'regexstring:");
     for (int i = 0; i < 5000; i++)
@@ -73,8 +71,7 @@ test_expressions_that_are_too_large(void)
 }
 
 /* A closing quote far away once caused a copy of all bytes up to it for each argument. */
-static void
-test_many_arguments_before_a_long_one(void)
+KW_TEST(test_many_arguments_before_a_long_one, "/filter/prepared/long argument")
 {
     g_autoptr(GString) text = g_string_new("MultipleColumnPrefixFilter(");
     for (int i = 0; i < 4000; i++)
@@ -89,8 +86,7 @@ test_many_arguments_before_a_long_one(void)
     g_assert_cmpuint(kw_arena_used(arena), <, 4 << 20);
 }
 
-static void
-test_slow_filters(void)
+KW_TEST(test_slow_filters, "/filter/prepared/slow")
 {
     g_autoptr(kw_prepared) quick = prepare("PrefixFilter('a') AND ValueFilter(=, 'binary:x')");
     g_autoptr(kw_prepared) regex = prepare("ValueFilter(=, 'regexstring:x')");
@@ -124,8 +120,7 @@ judge_once(const char *expression, kw_bytes value, kw_effort *effort, kw_error *
 }
 
 /* A zero byte is part of the operand. */
-static void
-test_zero_byte(void)
+KW_TEST(test_zero_byte, "/filter/prepared/zero byte")
 {
     kw_error error = KW_ERROR_NONE;
     kw_prepared *prepared = kw_prepared_new(KW_BYTES_LITERAL("ValueFilter(=, 'substring:a\0b')"), &error);
@@ -138,8 +133,7 @@ test_zero_byte(void)
 }
 
 /* Short and long values are matched by different compiled codes, with the same result. */
-static void
-test_short_and_long_values(void)
+KW_TEST(test_short_and_long_values, "/filter/prepared/short and long")
 {
     static const struct {
         const char *expression;
@@ -177,8 +171,7 @@ static const char *const long_ones[] = {"^(a+)\\1+\\1+$",
                                         "\\X*\\X*b"};
 
 /* A match stops at its deadline. */
-static void
-test_deadlines(void)
+KW_TEST(test_deadlines, "/filter/prepared/deadlines")
 {
     g_autofree char *value = g_strnfill(LARGE, 'a');
     value[LARGE - 1] = 'c'; /* none of them matches */
@@ -196,8 +189,7 @@ test_deadlines(void)
 }
 
 /* Without a deadline a match that takes too long fails, too. */
-static void
-test_one_match(void)
+KW_TEST(test_one_match, "/filter/prepared/one match")
 {
     g_autofree char *value = g_strnfill(LARGE, 'a');
     value[LARGE - 1] = 'c';
@@ -224,8 +216,7 @@ set_soon(void *user)
     atomic_store((_Atomic bool *)user, true);
 }
 
-static void
-test_cancellation(void)
+KW_TEST(test_cancellation, "/filter/prepared/cancelled")
 {
     g_autofree char *value = g_strnfill(LARGE, 'a');
     value[LARGE - 1] = 'c';
@@ -241,8 +232,7 @@ test_cancellation(void)
 }
 
 /* Filters without expressions also stop at the deadline: many filters on many cells, or on a large value. */
-static void
-test_many_filters(void)
+KW_TEST(test_many_filters, "/filter/prepared/many filters")
 {
     g_autoptr(GString) text = g_string_new("ValueFilter(=, 'substring:x')");
     for (int i = 0; i < 2000; i++)
@@ -277,8 +267,7 @@ match_often(void *user)
     kw_prepared_unref(prepared);
 }
 
-static void
-test_threads(void)
+KW_TEST(test_threads, "/filter/prepared/threads")
 {
     kw_prepared *prepared = prepare("ValueFilter(=, 'regexstring:^[0-9]+-paid$')");
     kw_thread threads[4];
@@ -287,22 +276,4 @@ test_threads(void)
     kw_prepared_unref(prepared);
     for (size_t i = 0; i < G_N_ELEMENTS(threads); i++)
         kw_thread_join(&threads[i]);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/filter/prepared/wrong expressions", test_wrong_expressions);
-    g_test_add_func("/filter/prepared/too large", test_expressions_that_are_too_large);
-    g_test_add_func("/filter/prepared/long argument", test_many_arguments_before_a_long_one);
-    g_test_add_func("/filter/prepared/slow", test_slow_filters);
-    g_test_add_func("/filter/prepared/zero byte", test_zero_byte);
-    g_test_add_func("/filter/prepared/short and long", test_short_and_long_values);
-    g_test_add_func("/filter/prepared/deadlines", test_deadlines);
-    g_test_add_func("/filter/prepared/one match", test_one_match);
-    g_test_add_func("/filter/prepared/cancelled", test_cancellation);
-    g_test_add_func("/filter/prepared/many filters", test_many_filters);
-    g_test_add_func("/filter/prepared/threads", test_threads);
-    return g_test_run();
 }

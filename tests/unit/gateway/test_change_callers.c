@@ -24,8 +24,7 @@ passes(scene *self, unsigned seconds, unsigned calls)
 }
 
 /* Calls before the first look do not count. */
-static void
-test_first_look(void)
+KW_TEST(test_first_look, "/gateway/change callers/first look")
 {
     scene self = {.now_ns = 1000 * MS, .calls = 5000};
     kw_change_callers_look(&self.callers, self.calls, self.now_ns);
@@ -33,16 +32,14 @@ test_first_look(void)
     g_assert_false(passes(&self, 5, 0));
 }
 
-static void
-test_present(void)
+KW_TEST(test_present, "/gateway/change callers/present")
 {
     scene self = {.now_ns = 1000 * MS};
     g_assert_false(passes(&self, 5, 4));
     g_assert_true(passes(&self, 1, 5));
 }
 
-static void
-test_pause(void)
+KW_TEST(test_pause, "/gateway/change callers/pause")
 {
     scene self = {.now_ns = 1000 * MS};
     g_assert_true(passes(&self, 2, 100));
@@ -54,8 +51,7 @@ test_pause(void)
 }
 
 /* A look soon after the last one does not count: four calls in 20 ms are not 200 calls in a second. */
-static void
-test_looks_too_often(void)
+KW_TEST(test_looks_too_often, "/gateway/change callers/looks too often")
 {
     scene self = {.now_ns = 1000 * MS};
     g_assert_false(passes(&self, 1, 0));
@@ -68,8 +64,7 @@ test_looks_too_often(void)
 }
 
 /* A look that comes late sees the calls of several seconds. */
-static void
-test_late_look(void)
+KW_TEST(test_late_look, "/gateway/change callers/late look")
 {
     scene self = {.now_ns = 1000 * MS};
     g_assert_false(passes(&self, 1, 0));
@@ -77,16 +72,4 @@ test_late_look(void)
     self.calls += 24;
     kw_change_callers_look(&self.callers, self.calls, self.now_ns);
     g_assert_false(self.callers.present);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/gateway/change callers/first look", test_first_look);
-    g_test_add_func("/gateway/change callers/present", test_present);
-    g_test_add_func("/gateway/change callers/pause", test_pause);
-    g_test_add_func("/gateway/change callers/looks too often", test_looks_too_often);
-    g_test_add_func("/gateway/change callers/late look", test_late_look);
-    return g_test_run();
 }

@@ -94,8 +94,7 @@ worst_factor(scene *self, unsigned rows, const char *weights, uint64_t *ret_took
 }
 
 /* 7,145 rows beside 200 calls per second, in three tasks: about 43 s, most of which are pauses. */
-static void
-test_beside_callers(void)
+KW_TEST(test_beside_callers, "/estimate/beside_callers")
 {
     scene self;
     uint64_t took_ns;
@@ -105,8 +104,7 @@ test_beside_callers(void)
     g_assert_cmpuint(took_ns, <, 60000 * MS);
 }
 
-static void
-test_other_rates(void)
+KW_TEST(test_other_rates, "/estimate/other_rates")
 {
     static const unsigned cores[] = {2, 16}, calls[] = {0, 20, 200, 2000};
     static const uint64_t shares[] = {0, 1, 25, 100};
@@ -123,8 +121,7 @@ test_other_rates(void)
 }
 
 /* When callers go away, the old pauses are soon forgotten. */
-static void
-test_callers_leave(void)
+KW_TEST(test_callers_leave, "/estimate/callers_leave")
 {
     scene self;
     scene_init(&self, 2, 200);
@@ -139,8 +136,7 @@ test_callers_leave(void)
     g_rand_free(self.chance);
 }
 
-static void
-test_unknown(void)
+KW_TEST(test_unknown, "/estimate/unknown")
 {
     kw_change_estimate estimate = {0};
     g_assert_cmpint(kw_change_estimate_left_ms(&estimate, 1, 2), ==, -1);
@@ -153,15 +149,4 @@ test_unknown(void)
     kw_change_estimate_end_task(&estimate);
     g_assert_cmpint(kw_change_estimate_left_ms(&estimate, 3, 1), ==, 40000);
     g_assert_cmpint(kw_change_estimate_left_ms(&estimate, 1, 0), ==, 10000); /* as long as the last task */
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/estimate/beside_callers", test_beside_callers);
-    g_test_add_func("/estimate/other_rates", test_other_rates);
-    g_test_add_func("/estimate/callers_leave", test_callers_leave);
-    g_test_add_func("/estimate/unknown", test_unknown);
-    return g_test_run();
 }

@@ -31,8 +31,7 @@ run_command(kw_change_action action, int64_t current, kw_change_record *record, 
 }
 
 /* The end of a cancelled change would make the text before version 2 current, and version 3 would be lost. */
-static void
-test_cancel_after_other_version(void)
+KW_TEST(test_cancel_after_other_version, "/gateway/change goals/cancel after other version")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_change_record record = record_at(KW_OLD(BOTH), KW_OLD(BOTH));
@@ -48,8 +47,7 @@ test_cancel_after_other_version(void)
 }
 
 /* From version 0 on, removals do not reach the new rows. */
-static void
-test_withdraw(void)
+KW_TEST(test_withdraw, "/gateway/change goals/withdraw")
 {
     static const kw_change_place late[] = {KW_OLD(ALONE), KW_OLD(STAMPED), KW_OLD(RAISED), KW_OLD(HELD)};
     g_autoptr(kw_arena) arena = kw_arena_new();
@@ -91,8 +89,7 @@ assert_refused(kw_change_action action, kw_change_record record, const char *par
 }
 
 /* Rows without a key under either rule stop a switch. */
-static void
-test_undecodable(void)
+KW_TEST(test_undecodable, "/gateway/change goals/undecodable")
 {
     kw_change_record record = record_at(KW_OLD(BOTH), KW_OLD(BOTH));
     record.copied = record.compared = true;
@@ -101,8 +98,7 @@ test_undecodable(void)
 }
 
 /* A change that is paused can be resumed in each version, on its way forward and back. */
-static void
-test_next(void)
+KW_TEST(test_next, "/gateway/change goals/next")
 {
     assert_next(KW_OLD(BOTH), KW_OLD(BOTH), "cancel");
     assert_next(KW_OLD(GET_BOTH), KW_NEW(BOTH), "reverse, cancel");
@@ -135,8 +131,7 @@ assert_goal(kw_change_action action, kw_change_record record, kw_change_place go
     g_assert_cmpint(record.goal, ==, goal);
 }
 
-static void
-test_added(void)
+KW_TEST(test_added, "/gateway/change goals/added")
 {
     const kw_change_record copied = added_at(KW_OLD(SPACED), KW_OLD(SPACED)),
                            cancelled = added_at(KW_OLD(SPACED), KW_OLD(ALONE)),
@@ -164,8 +159,7 @@ test_added(void)
                    "no longer reach the new rows");
 }
 
-static void
-test_dropped(void)
+KW_TEST(test_dropped, "/gateway/change goals/dropped")
 {
     kw_change_record record = added_at(KW_OLD(SPACED), KW_OLD(ALONE));
     record.drops = true;
@@ -181,8 +175,7 @@ assert_next_of_added(kw_change_record record, const char *next)
     g_assert_cmpstr(kw_change_next_of(&record, arena), ==, next);
 }
 
-static void
-test_next_of_added(void)
+KW_TEST(test_next_of_added, "/gateway/change goals/next of added")
 {
     kw_change_record undecodable = added_at(KW_OLD(SPACED), KW_OLD(SPACED));
     undecodable.undecodable = 1;
@@ -202,8 +195,7 @@ test_next_of_added(void)
 /* --- atomic operations that become allowed or forbidden ---------------------------------------------------
  */
 
-static void
-test_atomics(void)
+KW_TEST(test_atomics, "/gateway/change goals/atomics")
 {
     kw_change_record record = record_at(KW_OLD(STAMPED), KW_NEW(ALONE));
     record.atomics = true;
@@ -220,19 +212,4 @@ test_atomics(void)
     for (kw_change_action action = KW_CHANGE_SWITCH; action <= KW_CHANGE_COMPARE; action++)
         if (action != KW_CHANGE_SHOW)
             assert_refused(action, record, "are being set to false; that ends by itself");
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/gateway/change goals/added", test_added);
-    g_test_add_func("/gateway/change goals/atomics", test_atomics);
-    g_test_add_func("/gateway/change goals/dropped", test_dropped);
-    g_test_add_func("/gateway/change goals/next of added", test_next_of_added);
-    g_test_add_func("/gateway/change goals/cancel after other version", test_cancel_after_other_version);
-    g_test_add_func("/gateway/change goals/withdraw", test_withdraw);
-    g_test_add_func("/gateway/change goals/undecodable", test_undecodable);
-    g_test_add_func("/gateway/change goals/next", test_next);
-    return g_test_run();
 }

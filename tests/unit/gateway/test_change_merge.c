@@ -42,8 +42,7 @@ check_progress(const kw_change_record *mine)
     g_assert_cmpuint(merged.rows_per_second, ==, 5);
 }
 
-static void
-test_progress(void)
+KW_TEST(test_progress, "/gateway/change-merge/progress")
 {
     kw_change_record mine[13];
     for (unsigned i = 0; i < G_N_ELEMENTS(mine); i++)
@@ -66,8 +65,7 @@ test_progress(void)
 }
 
 /* A command to compare again has reset the progress: what was compared meanwhile does not count. */
-static void
-test_reset(void)
+KW_TEST(test_reset, "/gateway/change-merge/reset")
 {
     kw_change_record base = record_new(), mine = record_new(), theirs = record_new();
     base.copied = mine.copied = theirs.copied = true;
@@ -78,8 +76,7 @@ test_reset(void)
 }
 
 /* The version was set by another gateway: its record counts. */
-static void
-test_other_step(void)
+KW_TEST(test_other_step, "/gateway/change-merge/other-step")
 {
     kw_change_record base = record_new(), mine = record_new(), theirs = record_new();
     mine.copied = true;
@@ -91,8 +88,7 @@ test_other_step(void)
     g_assert_false(kw_change_merge(&base, &mine, &theirs).under_way);
 }
 
-static void
-test_none(void)
+KW_TEST(test_none, "/gateway/change-merge/none")
 {
     kw_change_record base = record_new(), mine = record_new(), theirs = record_new();
     mine.copied = true;
@@ -101,8 +97,7 @@ test_none(void)
 }
 
 /* Only this gateway writes: its progress is newer than the catalog's. */
-static void
-test_one_writer(void)
+KW_TEST(test_one_writer, "/gateway/change-merge/one-writer")
 {
     kw_change_record mine = record_new(), theirs = record_new();
     mine.writers = theirs.writers = KW_CHANGE_ONE_WRITER;
@@ -110,16 +105,4 @@ test_one_writer(void)
     g_assert_true(kw_change_merge(NULL, &mine, &theirs).copied);
     theirs.place = KW_OLD(LAST_PASS);
     g_assert_false(kw_change_merge(NULL, &mine, &theirs).copied);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/gateway/change-merge/progress", test_progress);
-    g_test_add_func("/gateway/change-merge/reset", test_reset);
-    g_test_add_func("/gateway/change-merge/other-step", test_other_step);
-    g_test_add_func("/gateway/change-merge/none", test_none);
-    g_test_add_func("/gateway/change-merge/one-writer", test_one_writer);
-    return g_test_run();
 }

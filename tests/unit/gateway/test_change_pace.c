@@ -52,8 +52,7 @@ scene_with_rest(uint64_t us)
     return self;
 }
 
-static void
-test_without_callers(void)
+KW_TEST(test_without_callers, "/gateway/change-pace/without callers")
 {
     scene self = scene_new();
     for (unsigned window = 0; window < 50; window++) {
@@ -62,8 +61,7 @@ test_without_callers(void)
     }
 }
 
-static void
-test_slow_callers(void)
+KW_TEST(test_slow_callers, "/gateway/change-pace/slow callers")
 {
     scene self = scene_with_rest(1000);
     uint64_t before_ns = 0;
@@ -82,8 +80,7 @@ test_slow_callers(void)
 }
 
 /* Latencies that are not much higher than without the work change nothing. */
-static void
-test_fast_callers(void)
+KW_TEST(test_fast_callers, "/gateway/change-pace/fast callers")
 {
     scene self = scene_with_rest(1000);
     for (unsigned window = 0; window < 14; window++)
@@ -91,8 +88,7 @@ test_fast_callers(void)
 }
 
 /* Slices take a sixth of the time while callers use the gateway, and all of it otherwise. */
-static void
-test_pauses_for_callers(void)
+KW_TEST(test_pauses_for_callers, "/gateway/change-pace/pauses for callers")
 {
     scene self = scene_with_rest(1000);
     g_assert_cmpuint(kw_change_pace_next(&self.pace, &self.latency, 10 * MS, self.now_ns), ==,
@@ -108,8 +104,7 @@ test_pauses_for_callers(void)
 
 /* A change with its own share pauses for callers by this share only, and does not measure their latencies in
  * rests. */
-static void
-test_share(void)
+KW_TEST(test_share, "/gateway/change-pace/share")
 {
     scene self = scene_with_rest(1000);
     unsigned rests = self.rests;
@@ -134,8 +129,7 @@ test_share(void)
 }
 
 /* The default on two cores: a slice of 500 rows, then a second of pause. */
-static void
-test_guess(void)
+KW_TEST(test_guess, "/gateway/change-pace/guess")
 {
     kw_change_pace pace;
     kw_change_pace_init(&pace, 2);
@@ -146,8 +140,7 @@ test_guess(void)
 }
 
 /* Callers are noticed before the window ends. */
-static void
-test_callers_begin(void)
+KW_TEST(test_callers_begin, "/gateway/change-pace/callers begin")
 {
     scene self = scene_new();
     pass(&self, 500, 0, 0);
@@ -164,8 +157,7 @@ test_callers_begin(void)
     g_assert_cmpuint(kw_change_pace_next(&self.pace, &self.latency, 10 * MS, self.now_ns), ==, 0);
 }
 
-static void
-test_callers_of_other_gateways(void)
+KW_TEST(test_callers_of_other_gateways, "/gateway/change-pace/callers of other gateways")
 {
     scene self = scene_new();
     g_assert_false(kw_change_pace_has_any_callers(&self.pace));
@@ -179,8 +171,7 @@ test_callers_of_other_gateways(void)
     g_assert_cmpuint(kw_change_pace_next(&self.pace, &self.latency, 10 * MS, self.now_ns), ==, 0);
 }
 
-static void
-test_cores(void)
+KW_TEST(test_cores, "/gateway/change-pace/cores")
 {
     static const unsigned pauses[][2] = {{1, 95}, {2, 47}, {3, 31}, {4, 23},
                                          {8, 11}, {16, 5}, {64, 5}, {0, 95}};
@@ -192,29 +183,11 @@ test_cores(void)
     }
 }
 
-static void
-test_rests_again(void)
+KW_TEST(test_rests_again, "/gateway/change-pace/rests again")
 {
     scene self = scene_with_rest(1000);
     for (unsigned window = 0; window < 170; window++)
         pass(&self, 500, 100, 1000);
     g_assert_cmpuint(self.rests, >=, 9);
     g_assert_cmpuint(self.rests, <=, 12);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/gateway/change-pace/without callers", test_without_callers);
-    g_test_add_func("/gateway/change-pace/slow callers", test_slow_callers);
-    g_test_add_func("/gateway/change-pace/fast callers", test_fast_callers);
-    g_test_add_func("/gateway/change-pace/pauses for callers", test_pauses_for_callers);
-    g_test_add_func("/gateway/change-pace/callers begin", test_callers_begin);
-    g_test_add_func("/gateway/change-pace/callers of other gateways", test_callers_of_other_gateways);
-    g_test_add_func("/gateway/change-pace/cores", test_cores);
-    g_test_add_func("/gateway/change-pace/share", test_share);
-    g_test_add_func("/gateway/change-pace/guess", test_guess);
-    g_test_add_func("/gateway/change-pace/rests again", test_rests_again);
-    return g_test_run();
 }

@@ -188,15 +188,13 @@ test_slow(kw_change_act act, kw_code code)
     scene_free(self);
 }
 
-static void
-test_pass(void)
+KW_TEST(test_pass, "/gateway/change-passes/pass")
 {
     test_slow(KW_CHANGE_ACT_PASS, KW_TIMEOUT);
     test_slow(KW_CHANGE_ACT_PASS, KW_LIMIT);
 }
 
-static void
-test_sweep(void)
+KW_TEST(test_sweep, "/gateway/change-passes/sweep")
 {
     test_slow(KW_CHANGE_ACT_SWEEP, KW_TIMEOUT);
     test_slow(KW_CHANGE_ACT_SWEEP, KW_LIMIT);
@@ -204,8 +202,7 @@ test_sweep(void)
 
 /* After one failure of another kind, the slice is repeated: the store was perhaps unavailable for a moment.
  * Two in a row count as a scan that is too slow. */
-static void
-test_other_failures(void)
+KW_TEST(test_other_failures, "/gateway/change-passes/other-failures")
 {
     scene *self = scene_new(KW_CHANGE_ACT_PASS);
     expect_slice(self, "t", "", false);
@@ -223,8 +220,7 @@ test_other_failures(void)
 }
 
 /* The next place's pass selects rows again, although this one did not reach the end of the placement. */
-static void
-test_next_version(void)
+KW_TEST(test_next_version, "/gateway/change-passes/next-version")
 {
     scene *self = scene_new(KW_CHANGE_ACT_PASS);
     expect_slice(self, "t", "", false);
@@ -252,8 +248,7 @@ pass_of(const scene *self)
 }
 
 /* On the way back, scans read the new placement, so the pass begins with it. */
-static void
-test_first(void)
+KW_TEST(test_first, "/gateway/change-passes/first")
 {
     scene *self = scene_new(KW_CHANGE_ACT_PASS);
     self->record.place = KW_NEW(LAST_PASS);
@@ -281,8 +276,7 @@ expect_scan(scene *self, const char *store_table, kw_copy_seen_use use)
 }
 
 /* Old rows that the new placement does not have are visited at the end. */
-static void
-test_left(void)
+KW_TEST(test_left, "/gateway/change-passes/left")
 {
     for (int left = 0; left < 2; left++) {
         scene *self = scene_new(KW_CHANGE_ACT_PASS);
@@ -306,8 +300,7 @@ test_left(void)
 }
 
 /* A gateway that takes over does not know what the one before has scanned. */
-static void
-test_taken_over(void)
+KW_TEST(test_taken_over, "/gateway/change-passes/taken-over")
 {
     for (kw_change_pass pass = KW_CHANGE_PASS_FIRST; pass <= KW_CHANGE_PASS_SECOND; pass++) {
         scene *self = scene_new(KW_CHANGE_ACT_PASS);
@@ -334,8 +327,7 @@ set_back(scene *self, kw_change_pass pass, const char *to)
 }
 
 /* The first slices of a pass can visit rows of other regions only. */
-static void
-test_no_position(void)
+KW_TEST(test_no_position, "/gateway/change-passes/no-position")
 {
     scene *self = scene_new(KW_CHANGE_ACT_PASS);
     expect_slice(self, "t", "", false);
@@ -357,8 +349,7 @@ test_no_position(void)
 }
 
 /* A slice does not count if its gateway was not the holder for a moment. */
-static void
-test_lost(void)
+KW_TEST(test_lost, "/gateway/change-passes/lost")
 {
     scene *self = scene_new(KW_CHANGE_ACT_PASS);
     expect_slice(self, "t", "", false);
@@ -372,8 +363,7 @@ test_lost(void)
     scene_free(self);
 }
 
-static void
-test_set_back(void)
+KW_TEST(test_set_back, "/gateway/change-passes/set-back")
 {
     scene *self = scene_new(KW_CHANGE_ACT_PASS);
     expect_scan(self, "t", KW_COPY_SEEN_ADD);
@@ -425,8 +415,7 @@ expect_limits(kw_change_place place, kw_change_place goal, int64_t settled_ms, u
 /* Several regions are scanned at the same time if callers or the operator wait: atomic operations are held,
  * or the operator has given a command after the first pass. Other slices end early if callers begin to use
  * the gateway. */
-static void
-test_limits(void)
+KW_TEST(test_limits, "/gateway/change-passes/limits")
 {
     expect_limits(KW_OLD(LAST_PASS), KW_NEW(BOTH), SINCE_MS, 2 * CORES, 10000, false);
     expect_limits(KW_OLD(LAST_PASS), KW_NEW(BOTH), 0, 2 * CORES, 10000, false);
@@ -436,8 +425,7 @@ test_limits(void)
     expect_limits(KW_OLD(BOTH), KW_NEW(BOTH), SINCE_MS, 2 * CORES, 10000, false);
 }
 
-static void
-test_scans_at_once(void)
+KW_TEST(test_scans_at_once, "/gateway/change-passes/scans-at-once")
 {
     static const uint32_t scans[][2] = {{1, 2}, {4, 8}, {64, 8}}; /* cores, scans */
     for (size_t i = 0; i < G_N_ELEMENTS(scans); i++) {
@@ -451,8 +439,7 @@ test_scans_at_once(void)
 
 /* A command lets all rows be copied and compared again while the first slice of a pass runs. Its position
  * would be taken for that of the copy. */
-static void
-test_copied_again(void)
+KW_TEST(test_copied_again, "/gateway/change-passes/copied-again")
 {
     scene *self = scene_new(KW_CHANGE_ACT_PASS);
     self->record.place = KW_OLD(BOTH);
@@ -479,8 +466,7 @@ expect_before(kw_change_place place, int64_t before_ms)
 }
 
 /* Beside puts that do not wait for the next millisecond, a pass reads older cells only. */
-static void
-test_before(void)
+KW_TEST(test_before, "/gateway/change-passes/before")
 {
     expect_before(KW_OLD(BOTH), 2 * SINCE_MS);
     expect_before(KW_NEW(BOTH), 2 * SINCE_MS);
@@ -516,8 +502,7 @@ visit_range(const char *after, bool end, const char *first, const char *last)
 
 /* The first and the last row key are passed to the next slice, also if the first region has not been visited
  * yet. They belong to one placement and one pass. */
-static void
-test_key_range_of_pass(void)
+KW_TEST(test_key_range_of_pass, "/gateway/change-passes/key-range-of-pass")
 {
     scene *self = scene_new(KW_CHANGE_ACT_PASS);
     expect_range(self, "", "", "");
@@ -539,8 +524,7 @@ test_key_range_of_pass(void)
 }
 
 /* A sweep that begins again can be that of another placement. */
-static void
-test_key_range_of_sweep(void)
+KW_TEST(test_key_range_of_sweep, "/gateway/change-passes/key-range-of-sweep")
 {
     scene *self = scene_new(KW_CHANGE_ACT_SWEEP);
     expect_range(self, "", "", "");
@@ -579,8 +563,7 @@ tick_after_failure(kw_change_place place, kw_change_wait *ret_wait)
 
 /* The step of the holder failed. While it is tried again, the status shows the failure. If it was made
  * nevertheless, and the change waits for a command now, the failure is over. */
-static void
-test_failed_step(void)
+KW_TEST(test_failed_step, "/gateway/change-passes/failed-step")
 {
     kw_change_wait wait;
     g_assert_cmpint(tick_after_failure(KW_NEW(LAST_PASS), &wait), ==, KW_UNAVAILABLE);
@@ -599,8 +582,7 @@ set_limits(scene *self, uint64_t rows_per_second, uint64_t share_percent)
 
 /* A slice of 500 rows has ended, which took a second. Another limit or share applies at once, although the
  * next slice already waits. */
-static void
-test_throttled(void)
+KW_TEST(test_throttled, "/gateway/change-passes/throttled")
 {
     scene *self = scene_new(KW_CHANGE_ACT_PASS);
     self->record.place = KW_OLD(BOTH);
@@ -626,29 +608,4 @@ test_throttled(void)
     g_assert_cmpuint(kw_change_work_start(self->coordinator), ==, UINT64_MAX);
     g_assert_nonnull(request);
     scene_free(self);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/gateway/change-passes/pass", test_pass);
-    g_test_add_func("/gateway/change-passes/sweep", test_sweep);
-    g_test_add_func("/gateway/change-passes/other-failures", test_other_failures);
-    g_test_add_func("/gateway/change-passes/next-version", test_next_version);
-    g_test_add_func("/gateway/change-passes/first", test_first);
-    g_test_add_func("/gateway/change-passes/left", test_left);
-    g_test_add_func("/gateway/change-passes/taken-over", test_taken_over);
-    g_test_add_func("/gateway/change-passes/no-position", test_no_position);
-    g_test_add_func("/gateway/change-passes/lost", test_lost);
-    g_test_add_func("/gateway/change-passes/set-back", test_set_back);
-    g_test_add_func("/gateway/change-passes/limits", test_limits);
-    g_test_add_func("/gateway/change-passes/scans-at-once", test_scans_at_once);
-    g_test_add_func("/gateway/change-passes/copied-again", test_copied_again);
-    g_test_add_func("/gateway/change-passes/before", test_before);
-    g_test_add_func("/gateway/change-passes/key-range-of-pass", test_key_range_of_pass);
-    g_test_add_func("/gateway/change-passes/key-range-of-sweep", test_key_range_of_sweep);
-    g_test_add_func("/gateway/change-passes/throttled", test_throttled);
-    g_test_add_func("/gateway/change-passes/failed-step", test_failed_step);
-    return g_test_run();
 }

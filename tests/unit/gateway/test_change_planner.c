@@ -329,8 +329,7 @@ check_end(const scene *self, kw_change_place from)
         g_assert_cmpint(self->left, ==, completed ? KW_NEW(HELD) : last_before_store(from));
 }
 
-static void
-test_every_goal(void)
+KW_TEST(test_every_goal, "/gateway/change-planner/every-goal")
 {
     for (kw_change_place from = 0; from < KW_PLACES; from++)
         for (size_t goal = 0; goal < G_N_ELEMENTS(goals); goal++)
@@ -369,8 +368,7 @@ turn_after(unsigned acts, kw_change_place first, kw_change_place second, bool st
     kw_change_planner_clear(&self.planner);
 }
 
-static void
-test_turns(void)
+KW_TEST(test_turns, "/gateway/change-planner/turns")
 {
     for (unsigned acts = 0; acts < 90; acts++)
         for (size_t first = 0; first < G_N_ELEMENTS(goals); first++)
@@ -420,8 +418,7 @@ run_added(kw_change_place from, kw_change_place goal, bool store, bool undecodab
     kw_change_planner_clear(&self.planner);
 }
 
-static void
-test_added(void)
+KW_TEST(test_added, "/gateway/change-planner/added")
 {
     const kw_change_place goals_of_added[] = {KW_OLD(SPACED), KW_OLD(FILLED), KW_OLD(ALONE)};
     for (size_t i = 0; i < G_N_ELEMENTS(of_added); i++)
@@ -434,8 +431,7 @@ test_added(void)
 }
 
 /* A drop goes back without any work. */
-static void
-test_dropped(void)
+KW_TEST(test_dropped, "/gateway/change-planner/dropped")
 {
     scene self = scene_new(KW_OLD(SPACED), KW_OLD(ALONE), false);
     self.record.adds = self.record.drops = true;
@@ -475,8 +471,7 @@ check_atomics(kw_change_place goal, bool drops, bool grace)
     kw_change_planner_clear(&self.planner);
 }
 
-static void
-test_atomics(void)
+KW_TEST(test_atomics, "/gateway/change-planner/atomics")
 {
     check_atomics(KW_NEW(ALONE), false, true);
     check_atomics(KW_OLD(ALONE), true, true);
@@ -484,8 +479,7 @@ test_atomics(void)
 }
 
 /* Rows that could not be copied are lost with version FILLING_1, where puts do not reach the path. */
-static void
-test_added_forgets(void)
+KW_TEST(test_added_forgets, "/gateway/change-planner/added-forgets")
 {
     scene self = scene_new(KW_OLD(SPACED), KW_OLD(SPACED), false);
     self.record.adds = true;
@@ -503,8 +497,7 @@ test_added_forgets(void)
 }
 
 /* A pass that one direction began does not count for the other one. */
-static void
-test_turn_forgets_pass(void)
+KW_TEST(test_turn_forgets_pass, "/gateway/change-planner/turn-forgets-pass")
 {
     kw_change_record record = record_at(KW_OLD(LAST_PASS), KW_NEW(BOTH), false);
     record.pass = KW_CHANGE_PASS_ENDED;
@@ -516,8 +509,7 @@ test_turn_forgets_pass(void)
 
 /* The copy counts after a reverse, because writes went to both placements all the time; not after version 1.
  */
-static void
-test_copy_counts(void)
+KW_TEST(test_copy_counts, "/gateway/change-planner/copy-counts")
 {
     scene self = scene_new(KW_OLD(BOTH), KW_OLD(BOTH), false);
     run(&self);
@@ -540,8 +532,7 @@ test_copy_counts(void)
 
 /* The first pass visits all records. While the change waits for a command, each later pass visits the records
  * that the pass before it can have missed: those written since the version was set for that pass. */
-static void
-test_passes_while_waiting(void)
+KW_TEST(test_passes_while_waiting, "/gateway/change-planner/passes-while-waiting")
 {
     scene self = scene_new(KW_OLD(OPENING), KW_OLD(BOTH), false);
     run(&self);
@@ -575,8 +566,7 @@ advance_to_place(scene *self, kw_change_place place)
 
 /* A pass under 2 or 6 leaves out what was written since the version was set. If that was long ago, the
  * version is set again before the pass: after a long copy, and for a reverse. */
-static void
-test_limit_of_pass(void)
+KW_TEST(test_limit_of_pass, "/gateway/change-planner/limit-of-pass")
 {
     scene self = scene_new(KW_OLD(BOTH), KW_OLD(BOTH), false);
     self.record.copied = self.record.compared = true;
@@ -620,8 +610,7 @@ check_rounds(kw_change_place from, kw_change_place goal, bool can_select_by_time
     kw_change_planner_clear(&self.planner);
 }
 
-static void
-test_rounds(void)
+KW_TEST(test_rounds, "/gateway/change-planner/rounds")
 {
     check_rounds(KW_OLD(BOTH), KW_NEW(BOTH), true, 2); /* 100, 10 and 1 s */
     check_rounds(KW_NEW(BOTH), KW_OLD(BOTH), true, 2);
@@ -642,8 +631,7 @@ record_of_round(uint64_t rounds, int64_t took_ms, int64_t before_ms)
 }
 
 /* Passes that do not get shorter end, too. */
-static void
-test_short_rounds(void)
+KW_TEST(test_short_rounds, "/gateway/change-planner/short-rounds")
 {
     g_assert_true(record_of_round(0, 2000, 0).short_round);
     g_assert_false(record_of_round(0, 2001, 0).short_round);
@@ -659,8 +647,7 @@ test_short_rounds(void)
 
 /* A gateway that has the table and has not reported stops the steps and the work; a dead one does not, but
  * the next grace counts from the moment at which that was seen. */
-static void
-test_gateways(void)
+KW_TEST(test_gateways, "/gateway/change-planner/gateways")
 {
     scene self = scene_new(KW_OLD(BOTH), KW_OLD(BOTH), false);
     advance_to(&self, KW_CHANGE_ACT_COPY);
@@ -685,8 +672,7 @@ test_gateways(void)
 }
 
 /* A gateway that registered and died between two reads is a loss, once. */
-static void
-test_gateway_first_seen_dead(void)
+KW_TEST(test_gateway_first_seen_dead, "/gateway/change-planner/gateway-first-seen-dead")
 {
     scene self = scene_new(KW_OLD(HELD), KW_OLD(BOTH), true);
     self.count = 1;
@@ -701,8 +687,7 @@ test_gateway_first_seen_dead(void)
 }
 
 /* A registration that was removed is a loss, too: the gateway has stopped, and its calls can be late. */
-static void
-test_gateway_leaves(void)
+KW_TEST(test_gateway_leaves, "/gateway/change-planner/gateway-leaves")
 {
     scene self = scene_new(KW_OLD(HELD), KW_OLD(BOTH), true);
     advance_to(&self, KW_CHANGE_ACT_STEP);
@@ -712,8 +697,7 @@ test_gateway_leaves(void)
 }
 
 /* A gateway that has not disappeared costs no grace: only a new holder waits. */
-static void
-test_grace_once(void)
+KW_TEST(test_grace_once, "/gateway/change-planner/grace-once")
 {
     scene self = scene_new(KW_OLD(HELD), KW_OLD(BOTH), true);
     run(&self);
@@ -722,8 +706,7 @@ test_grace_once(void)
 }
 
 /* A copy without an answer can be applied late, too. */
-static void
-test_grace_after_work(void)
+KW_TEST(test_grace_after_work, "/gateway/change-planner/grace-after-work")
 {
     scene self = scene_new(KW_OLD(LAST_PASS), KW_NEW(BOTH), false);
     advance_to(&self, KW_CHANGE_ACT_PASS);
@@ -738,8 +721,7 @@ test_grace_after_work(void)
     kw_change_planner_clear(&self.planner);
 }
 
-static void
-test_report_of_older_step(void)
+KW_TEST(test_report_of_older_step, "/gateway/change-planner/report-of-older-step")
 {
     scene self = scene_new(KW_OLD(SPACED), KW_NEW(BOTH), false);
     advance_to(&self, KW_CHANGE_ACT_STEP);
@@ -754,8 +736,7 @@ test_report_of_older_step(void)
     kw_change_planner_clear(&self.planner);
 }
 
-static void
-test_pause(void)
+KW_TEST(test_pause, "/gateway/change-planner/pause")
 {
     scene self = scene_new(KW_OLD(BOTH), KW_OLD(BOTH), false);
     advance_to(&self, KW_CHANGE_ACT_COPY);
@@ -771,8 +752,7 @@ test_pause(void)
     kw_change_planner_clear(&self.planner);
 }
 
-static void
-test_cursors(void)
+KW_TEST(test_cursors, "/gateway/change-planner/cursors")
 {
     scene self = scene_new(KW_NEW(BOTH), KW_NEW(ALONE), false);
     self.record.completing = false; /* the operator lets them expire */
@@ -781,31 +761,4 @@ test_cursors(void)
     self.record.completing = true;
     g_assert_cmpint(wait_of(&self), ==, KW_CHANGE_WAIT_CURSORS);
     kw_change_planner_clear(&self.planner);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/gateway/change-planner/every-goal", test_every_goal);
-    g_test_add_func("/gateway/change-planner/turns", test_turns);
-    g_test_add_func("/gateway/change-planner/added", test_added);
-    g_test_add_func("/gateway/change-planner/dropped", test_dropped);
-    g_test_add_func("/gateway/change-planner/atomics", test_atomics);
-    g_test_add_func("/gateway/change-planner/added-forgets", test_added_forgets);
-    g_test_add_func("/gateway/change-planner/turn-forgets-pass", test_turn_forgets_pass);
-    g_test_add_func("/gateway/change-planner/copy-counts", test_copy_counts);
-    g_test_add_func("/gateway/change-planner/passes-while-waiting", test_passes_while_waiting);
-    g_test_add_func("/gateway/change-planner/limit-of-pass", test_limit_of_pass);
-    g_test_add_func("/gateway/change-planner/rounds", test_rounds);
-    g_test_add_func("/gateway/change-planner/short-rounds", test_short_rounds);
-    g_test_add_func("/gateway/change-planner/gateways", test_gateways);
-    g_test_add_func("/gateway/change-planner/gateway-first-seen-dead", test_gateway_first_seen_dead);
-    g_test_add_func("/gateway/change-planner/gateway-leaves", test_gateway_leaves);
-    g_test_add_func("/gateway/change-planner/grace-once", test_grace_once);
-    g_test_add_func("/gateway/change-planner/grace-after-work", test_grace_after_work);
-    g_test_add_func("/gateway/change-planner/report-of-older-step", test_report_of_older_step);
-    g_test_add_func("/gateway/change-planner/pause", test_pause);
-    g_test_add_func("/gateway/change-planner/cursors", test_cursors);
-    return g_test_run();
 }

@@ -71,8 +71,7 @@ keeps_gone(kw_change_place place, bool store_order)
 
 /* The last sweep leaves the gone cells of removals that run at the same time. So gone cells expire at
  * the places where a change can end with a sweep: for a table with order: stamp, on rung `alone`. */
-static void
-test_keeps_gone(void)
+KW_TEST(test_keeps_gone, "/gateway/change set/keeps gone")
 {
     for (kw_change_place id = 0; id < KW_PLACES; id++) {
         if (!kw_change_ladder_has(KW_LADDER_MOVE, id))
@@ -94,8 +93,7 @@ holds_atomics(kw_change_place place, const char *path)
 }
 
 /* Atomic operations decide in the primary path, so the change of another path does not hold them. */
-static void
-test_held_atomics(void)
+KW_TEST(test_held_atomics, "/gateway/change set/held atomics")
 {
     for (kw_change_place id = 0; id < KW_PLACES; id++) {
         if (!kw_change_ladder_has(KW_LADDER_MOVE, id))
@@ -172,8 +170,7 @@ assert_role(const kw_path *path, kw_role role)
 
 /* All added paths have the role of the new placement, the primary path has that of the old one, and a path
  * that was there before is written together with the added ones. */
-static void
-test_added(void)
+KW_TEST(test_added, "/gateway/change set/added paths")
 {
     const kw_change_place places[] = {KW_OLD(UNSTAMPED), KW_OLD(HELD),   KW_OLD(ALONE),
                                       KW_OLD(OPENING),   KW_OLD(SPACED), KW_OLD(FILLED)};
@@ -196,8 +193,7 @@ test_added(void)
 }
 
 /* All writes write kw:w, whatever the text says about atomic operations, and these wait. */
-static void
-test_atomics(void)
+KW_TEST(test_atomics, "/gateway/change set/atomics")
 {
     const char *texts[] = {PATHS, "    order: stamp\n    atomics: true\n" PATHS,
                            "    order: stamp\n    atomics: false\n" PATHS};
@@ -238,8 +234,7 @@ test_atomics(void)
 }
 
 /* Paths that are dropped are not in the policy, and writes reach their placements. */
-static void
-test_dropped(void)
+KW_TEST(test_dropped, "/gateway/change set/dropped paths")
 {
     const kw_change_place places[] = {KW_OLD(SPACED), KW_OLD(OPENING), KW_OLD(ALONE)};
     for (size_t i = 0; i < G_N_ELEMENTS(places); i++) {
@@ -264,8 +259,7 @@ test_dropped(void)
 
 /* The text has several paths, for which atomic operations are not the default. Until the stamped versions,
  * removals must notice those of gateways at the version before. */
-static void
-test_added_after_atomics(void)
+KW_TEST(test_added_after_atomics, "/gateway/change set/added path, atomic operations")
 {
     g_autoptr(kw_policy) policy = compile_added(KW_OLD(HELD), KW_CHANGE_SEVERAL_WRITERS);
     const kw_table *table = kw_policy_find_table(policy, KW_BYTES_LITERAL("t"));
@@ -276,8 +270,7 @@ test_added_after_atomics(void)
     g_assert_true(kw_writes_generation(&table->ordering) && is_held(table));
 }
 
-static void
-test_added_by_one_writer(void)
+KW_TEST(test_added_by_one_writer, "/gateway/change set/added paths, one writer")
 {
     g_autoptr(kw_policy) policy = compile_added(KW_OLD(BOTH), KW_CHANGE_ONE_WRITER);
     const kw_table *table = kw_policy_find_table(policy, KW_BYTES_LITERAL("t"));
@@ -288,8 +281,7 @@ test_added_by_one_writer(void)
 }
 
 /* Followers poll often only while a step can follow soon. */
-static void
-test_expected_steps(void)
+KW_TEST(test_expected_steps, "/gateway/change set/expected steps")
 {
     kw_change_record record = record_of(KW_OLD(OPENING), false, "primary");
     record.goal = KW_OLD(BOTH);
@@ -337,8 +329,7 @@ rows_copied_in(const kw_change_set *set, const char *path)
 }
 
 /* A step of one change keeps what the present set knows of the other ones. */
-static void
-test_step_of_one(void)
+KW_TEST(test_step_of_one, "/gateway/change set/step of one change")
 {
     kw_change_record stepped = record_of(KW_OLD(OPENING), true, "primary");
     const kw_change_record old[] = {stepped, other_of(500)};
@@ -355,20 +346,4 @@ test_step_of_one(void)
     g_assert_false(kw_change_set_differs(found, after));
     g_assert_cmpuint(rows_copied_in(found, "other"), ==, 100);
     g_assert_cmpuint(rows_copied_in(unknown, "other"), ==, 500);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/gateway/change set/keeps gone", test_keeps_gone);
-    g_test_add_func("/gateway/change set/expected steps", test_expected_steps);
-    g_test_add_func("/gateway/change set/held atomics", test_held_atomics);
-    g_test_add_func("/gateway/change set/added paths", test_added);
-    g_test_add_func("/gateway/change set/dropped paths", test_dropped);
-    g_test_add_func("/gateway/change set/atomics", test_atomics);
-    g_test_add_func("/gateway/change set/added path, atomic operations", test_added_after_atomics);
-    g_test_add_func("/gateway/change set/added paths, one writer", test_added_by_one_writer);
-    g_test_add_func("/gateway/change set/step of one change", test_step_of_one);
-    return g_test_run();
 }

@@ -139,8 +139,7 @@ ask(scene *self, const kw_control_request_kind *kind, unsigned number)
 /* --- tests -------------------------------------------------------------------------------------------- */
 
 /* Jobs run one after another; other requests do not wait for them. */
-static void
-test_order(void)
+KW_TEST(test_order, "/gateway/control_request/order")
 {
     scene *self = scene_new();
     ask(self, &job, 0);
@@ -166,8 +165,7 @@ test_order(void)
 }
 
 /* The third request of a group with a maximum of two is BUSY, and does not reach the main thread. */
-static void
-test_busy(void)
+KW_TEST(test_busy, "/gateway/control_request/busy")
 {
     scene *self = scene_new();
     for (unsigned i = 0; i < 3; i++)
@@ -191,8 +189,7 @@ test_busy(void)
 
 /* When draining begins, each caller is answered once. A job that has begun continues; one that is queued, or
  * arrives later, does not begin. */
-static void
-test_draining(void)
+KW_TEST(test_draining, "/gateway/control_request/draining")
 {
     scene *self = scene_new();
     ask(self, &job, 0);
@@ -222,8 +219,7 @@ test_draining(void)
 }
 
 /* A request that ends before the early answer was delivered lives until then. */
-static void
-test_draining_and_finished(void)
+KW_TEST(test_draining_and_finished, "/gateway/control_request/draining_and_finished")
 {
     scene *self = scene_new();
     ask(self, &job, 0);
@@ -239,8 +235,7 @@ test_draining_and_finished(void)
 }
 
 /* The main thread's own request has no caller, and a job with an error is the end of a job, too. */
-static void
-test_without_caller(void)
+KW_TEST(test_without_caller, "/gateway/control_request/without_caller")
 {
     scene *self = scene_new();
     kw_control_request_begin(&asking_new(self, &job, 0, NULL)->request);
@@ -256,16 +251,4 @@ test_without_caller(void)
     run_loops(self);
     g_assert_cmpint(self->codes[1], ==, KW_INVALID);
     scene_free(self);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/gateway/control_request/order", test_order);
-    g_test_add_func("/gateway/control_request/busy", test_busy);
-    g_test_add_func("/gateway/control_request/draining", test_draining);
-    g_test_add_func("/gateway/control_request/draining_and_finished", test_draining_and_finished);
-    g_test_add_func("/gateway/control_request/without_caller", test_without_caller);
-    return g_test_run();
 }

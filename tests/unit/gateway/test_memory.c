@@ -33,30 +33,26 @@ budget(const char *settings, int64_t machine_bytes)
     return -1;
 }
 
-static void
-half_of_the_machine(void)
+KW_TEST(half_of_the_machine, "/gateway/memory/half")
 {
     g_assert_cmpint(budget("", 8192 * MIB), ==, 4096 * MIB);
     g_assert_cmpint(budget("", 336 * MIB), ==, 168 * MIB);
 }
 
-static void
-a_configured_budget_is_used(void)
+KW_TEST(a_configured_budget_is_used, "/gateway/memory/given")
 {
     g_assert_cmpint(budget("limits: {memory: 200MiB}\n", 8192 * MIB), ==, 200 * MIB);
     g_assert_cmpint(budget("limits: {memory: 9GiB}\n", 8192 * MIB), ==, 9216 * MIB);
 }
 
-static void
-limits_that_exceed_the_default(void)
+KW_TEST(limits_that_exceed_the_default, "/gateway/memory/exceeded")
 {
     g_assert_cmpint(budget("store: {cache: 3GiB}\n", 8192 * MIB), ==, 4096 * MIB);
     g_assert_cmpint(budget("store: {cache: 4GiB}\n", 8192 * MIB), ==, -1);
     g_assert_cmpint(budget("limits: {frame: 512MiB}\n", 2048 * MIB), ==, -1);
 }
 
-static void
-a_small_machine(void)
+KW_TEST(a_small_machine, "/gateway/memory/small")
 {
     g_assert_cmpint(budget("", 256 * MIB), ==, 168 * MIB);
     g_assert_cmpint(budget("", 128 * MIB), ==, -1);
@@ -76,8 +72,7 @@ free_most(void *user)
             g_free(chunks[i]);
 }
 
-static void
-memory_freed_by_a_thread_that_ended_its_work(void)
+KW_TEST(memory_freed_by_a_thread_that_ended_its_work, "/gateway/memory/returned")
 {
     ssize_t decay_ms = 0;
     size_t size = sizeof decay_ms;
@@ -103,8 +98,7 @@ memory_freed_by_a_thread_that_ended_its_work(void)
 }
 
 /* It is returned at once, not after the second of the interval. */
-static void
-memory_freed_in_a_burst(void)
+KW_TEST(memory_freed_in_a_burst, "/gateway/memory/burst")
 {
     kw_memory_trim_start();
     g_autofree void **chunks = g_new0(void *, CHUNKS);
@@ -123,18 +117,3 @@ memory_freed_in_a_burst(void)
     kw_memory_trim_stop();
 }
 #endif
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/gateway/memory/half", half_of_the_machine);
-    g_test_add_func("/gateway/memory/given", a_configured_budget_is_used);
-    g_test_add_func("/gateway/memory/exceeded", limits_that_exceed_the_default);
-    g_test_add_func("/gateway/memory/small", a_small_machine);
-#if !defined(__SANITIZE_ADDRESS__)
-    g_test_add_func("/gateway/memory/returned", memory_freed_by_a_thread_that_ended_its_work);
-    g_test_add_func("/gateway/memory/burst", memory_freed_in_a_burst);
-#endif
-    return g_test_run();
-}

@@ -6,8 +6,7 @@
 #define TRIES 14
 
 /* The first pause is short, because the other gateway needs only some 20 ms. */
-static void
-test_first(void)
+KW_TEST(test_first, "/gateway/prepare/first")
 {
     for (uint64_t random = 0; random < 1000; random++) {
         g_assert_cmpuint(kw_prepare_pause_ms(1, random), >=, 10);
@@ -16,8 +15,7 @@ test_first(void)
 }
 
 /* Further pauses are longer, up to half a second, and all of them together last a second or more. */
-static void
-test_all(void)
+KW_TEST(test_all, "/gateway/prepare/all")
 {
     uint64_t least_ms = 0;
     for (unsigned tries = 1; tries < TRIES; tries++) {
@@ -32,21 +30,10 @@ test_all(void)
 }
 
 /* Two gateways that have collided do not pause equally long. */
-static void
-test_differ(void)
+KW_TEST(test_differ, "/gateway/prepare/differ")
 {
     g_autoptr(GHashTable) pauses = g_hash_table_new(g_direct_hash, g_direct_equal);
     for (uint64_t random = 0; random < 41; random++)
         g_hash_table_add(pauses, GUINT_TO_POINTER((guint)kw_prepare_pause_ms(1, random)));
     g_assert_cmpuint(g_hash_table_size(pauses), ==, 41);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/gateway/prepare/first", test_first);
-    g_test_add_func("/gateway/prepare/all", test_all);
-    g_test_add_func("/gateway/prepare/differ", test_differ);
-    return g_test_run();
 }

@@ -51,8 +51,7 @@ check_requests(uint32_t page_rows, bool more_pages)
 }
 
 /* The batch being read and the one that is read ahead fit into the buffer together. */
-static void
-test_request_of_next_batch(void)
+KW_TEST(test_request_of_next_batch, "/gather/ahead/request of next batch")
 {
     check_requests(10000, false);
     check_requests(10000, true);
@@ -73,8 +72,7 @@ check_no_request(void *user, kw_row *row, kw_acceptance *ret_accepted, kw_error 
 }
 
 /* While memory is short, nothing is read ahead. */
-static void
-test_no_request_while_memory_is_short(void)
+KW_TEST(test_no_request_while_memory_is_short, "/gather/ahead/short memory")
 {
     static const int64_t budget = 16 << 20, used = 14 << 20;
     kw_budget_configure(budget);
@@ -110,8 +108,7 @@ add_row(fixture *self, uint32_t range, uint32_t place)
 
 /* A range that has ended does not count: the other range is expected to supply all rows that the page still
  * needs. */
-static void
-test_after_the_end_of_a_range(void)
+KW_TEST(test_after_the_end_of_a_range, "/gather/ahead/after the end of a range")
 {
     enum { SHORT = 400, LONG = 3000 };
     fixture *self = noting_fixture_of_ranges(2, SHORT);
@@ -132,8 +129,7 @@ test_after_the_end_of_a_range(void)
 }
 
 /* The same for ranges without rows. */
-static void
-test_empty_ranges(void)
+KW_TEST(test_empty_ranges, "/gather/ahead/empty ranges")
 {
     enum { RANGES = 10, ROWS = 300 };
     fixture *self = noting_fixture_of_ranges(RANGES, 0);
@@ -160,8 +156,7 @@ accept_each_fiftieth(void *user, kw_row *row, kw_acceptance *ret_accepted, kw_er
 }
 
 /* If most rows are dropped, fetches are as much larger. */
-static void
-test_dropped_rows(void)
+KW_TEST(test_dropped_rows, "/gather/ahead/dropped rows")
 {
     fixture *self = noting_fixture_of_ranges(1, 6000);
     unsigned seen = 0;
@@ -206,8 +201,7 @@ fetches_of_second_page(uint32_t page_rows)
 /* When the rows of a range that has most rows of the page run out, the gather also fetches a few rows of the
  * other range. It fetches none of them if that range has enough rows: the 222 that it got at first are a
  * fifth of the rows of both pages. */
-static void
-test_shares_of_ranges(void)
+KW_TEST(test_shares_of_ranges, "/gather/ahead/shares of ranges")
 {
     g_assert_cmpuint(fetches_of_second_page(2000), >=, 2);
     const noted_fetch *dry = &noted.fetches[2], *other = &noted.fetches[3];
@@ -255,8 +249,7 @@ check_forecast(const char *const texts[FORECAST_STREAMS], bool reversed, uint64_
 
 /* While one of four streams has run out, three buffered rows count as four rows of the page, because the
  * fourth stream is expected to have one more. While two have run out, two rows count as four. */
-static void
-test_forecast(void)
+KW_TEST(test_forecast, "/gather/ahead/forecast")
 {
     check_forecast((const char *const[]){"", "ab", "cz", "xy"}, false, 12, (uint64_t[]){0, 9, 0, 3});
     check_forecast((const char *const[]){"", "ab", "cz", "xy"}, false, 5, (uint64_t[]){0, 2, 0, 0});
@@ -267,17 +260,7 @@ test_forecast(void)
     check_forecast((const char *const[]){"", "", "", "."}, false, 12, (uint64_t[]){0, 0, 0, 0});
 }
 
-int
-main(int argc, char **argv)
+KW_TEST_START(start)
 {
-    g_test_init(&argc, &argv, NULL);
     fixture_seed();
-    g_test_add_func("/gather/ahead/request of next batch", test_request_of_next_batch);
-    g_test_add_func("/gather/ahead/short memory", test_no_request_while_memory_is_short);
-    g_test_add_func("/gather/ahead/after the end of a range", test_after_the_end_of_a_range);
-    g_test_add_func("/gather/ahead/empty ranges", test_empty_ranges);
-    g_test_add_func("/gather/ahead/dropped rows", test_dropped_rows);
-    g_test_add_func("/gather/ahead/shares of ranges", test_shares_of_ranges);
-    g_test_add_func("/gather/ahead/forecast", test_forecast);
-    return g_test_run();
 }

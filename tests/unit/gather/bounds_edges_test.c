@@ -38,8 +38,7 @@ static const left_case cases[] = {
     {true, "", "c", 0, AFTER("", 0), NULL},
 };
 
-static void
-test_left(void)
+KW_TEST(test_left, "/gather/bounds-edges/left")
 {
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
         const left_case *it = &cases[i];
@@ -59,8 +58,7 @@ test_left(void)
 }
 
 /* The row of an equal suffix in a later range was not read yet. */
-static void
-test_equal_suffixes(void)
+KW_TEST(test_equal_suffixes, "/gather/bounds-edges/equal-suffixes")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_range ranges[2] = {{.start = kw_bytes_of_text("pa"), .stop = kw_bytes_of_text("pz"), .skip = 1},
@@ -77,8 +75,7 @@ test_equal_suffixes(void)
 
 /* After a key of the maximum length comes the next one of this length, without the bytes that cannot be
  * increased. */
-static void
-test_after_longest_key(void)
+KW_TEST(test_after_longest_key, "/gather/bounds-edges/after-longest-key")
 {
     static const struct {
         size_t others; /* bytes 0xff at the end */
@@ -104,8 +101,7 @@ test_after_longest_key(void)
     }
 }
 
-static void
-test_fits(void)
+KW_TEST(test_fits, "/gather/bounds-edges/fits")
 {
     kw_range ranges[3] = {{.group = 0}, {.group = 1, .skip = 2}, {.group = 1}};
     kw_merge_group groups[2] = {{0, 1}, {1, 2}};
@@ -126,15 +122,4 @@ test_fits(void)
         g_assert_true(kw_position_fits(&plan, &good[i]));
     for (size_t i = 0; i < G_N_ELEMENTS(bad); i++)
         g_assert_false(kw_position_fits(&plan, &bad[i]));
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/gather/bounds-edges/left", test_left);
-    g_test_add_func("/gather/bounds-edges/equal-suffixes", test_equal_suffixes);
-    g_test_add_func("/gather/bounds-edges/after-longest-key", test_after_longest_key);
-    g_test_add_func("/gather/bounds-edges/fits", test_fits);
-    return g_test_run();
 }

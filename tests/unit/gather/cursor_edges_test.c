@@ -38,8 +38,7 @@ opens(const kw_keyring *keyring, const kw_cursor *cursor, int64_t now_ms, kw_cur
     return good;
 }
 
-static void
-test_positions(void)
+KW_TEST(test_positions, "/gather/cursor-edges/positions")
 {
     static const kw_position positions[] = {
         {.started = false},
@@ -65,8 +64,7 @@ test_positions(void)
     kw_keyring_unref(keyring);
 }
 
-static void
-test_expiry_is_exact(void)
+KW_TEST(test_expiry_is_exact, "/gather/cursor-edges/expiry")
 {
     kw_keyring *keyring = keyring_new();
     kw_cursor cursor = {.created_ms = 5000}, got;
@@ -98,8 +96,7 @@ check_rejected(const kw_keyring *keyring, const uint8_t *body, size_t size, cons
     g_assert_nonnull(strstr(error.text, why));
 }
 
-static void
-test_damaged_bodies(void)
+KW_TEST(test_damaged_bodies, "/gather/cursor-edges/damaged-bodies")
 {
     kw_keyring *keyring = keyring_new();
     uint8_t body[34 + 8 * 4] = {1};
@@ -118,8 +115,7 @@ test_damaged_bodies(void)
 }
 
 /* A cursor with a suffix that is longer than a row key is rejected. */
-static void
-test_long_positions(void)
+KW_TEST(test_long_positions, "/gather/cursor-edges/long-positions")
 {
     kw_keyring *keyring = keyring_new();
     g_autofree uint8_t *suffix = g_malloc0(KW_STORE_ROW_KEY_MAX + 1);
@@ -134,8 +130,7 @@ test_long_positions(void)
 }
 
 /* The last reference frees every key, so that OpenSSL erases it from memory, and no other reference does. */
-static void
-test_last_reference(void)
+KW_TEST(test_last_reference, "/gather/cursor-edges/last reference")
 {
     enum { KEYS = 50 };
     kw_bytes keys[KEYS];
@@ -155,16 +150,4 @@ test_last_reference(void)
     }
     kw_keyring_unref(keyring);
     g_assert_cmpuint(contexts_freed, ==, KEYS);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/gather/cursor-edges/positions", test_positions);
-    g_test_add_func("/gather/cursor-edges/expiry", test_expiry_is_exact);
-    g_test_add_func("/gather/cursor-edges/damaged-bodies", test_damaged_bodies);
-    g_test_add_func("/gather/cursor-edges/long-positions", test_long_positions);
-    g_test_add_func("/gather/cursor-edges/last reference", test_last_reference);
-    return g_test_run();
 }

@@ -3,8 +3,7 @@
 
 #include <glib.h>
 
-static void
-test_rows(void)
+KW_TEST(test_rows, "/gather/demand-edges/rows")
 {
     kw_demand one = {.wanted = 100, .streams = 1};
     g_assert_cmpuint(kw_demand_expected(&one), ==, 100);
@@ -28,8 +27,7 @@ test_rows(void)
     g_assert_cmpuint(kw_demand_rows(&few, 0), ==, 3);
 }
 
-static void
-test_ahead(void)
+KW_TEST(test_ahead, "/gather/demand-edges/ahead")
 {
     kw_demand one = {.wanted = 100, .streams = 1};
     g_assert_true(kw_demand_ahead(&one, 46));
@@ -40,8 +38,7 @@ test_ahead(void)
     g_assert_false(kw_demand_ahead(&one, 0));
 }
 
-static void
-test_groups(void)
+KW_TEST(test_groups, "/gather/demand-edges/groups")
 {
     g_assert_cmpuint(kw_demand_groups(10, 0, 0), ==, 0);
     g_assert_cmpuint(kw_demand_groups(0, 5, 5), ==, 0);
@@ -51,14 +48,4 @@ test_groups(void)
     g_assert_cmpuint(kw_demand_groups(10, 2, 10), ==, 1);
     g_assert_cmpuint(kw_demand_groups(10, 2, 5), ==, 3);
     g_assert_cmpuint(kw_demand_groups(1, 1, 100), ==, 0);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/gather/demand-edges/rows", test_rows);
-    g_test_add_func("/gather/demand-edges/ahead", test_ahead);
-    g_test_add_func("/gather/demand-edges/groups", test_groups);
-    return g_test_run();
 }

@@ -6,8 +6,7 @@
 
 /* --- pages ----------------------------------------------------------------------------------------- */
 
-static void
-test_page_full(void)
+KW_TEST(test_page_full, "/gather/flow-edges/full pages")
 {
     static const struct {
         uint64_t page_rows;
@@ -28,8 +27,7 @@ test_page_full(void)
 }
 
 /* A row counts for its page and for the limit of all pages. */
-static void
-test_kept_rows(void)
+KW_TEST(test_kept_rows, "/gather/flow-edges/kept rows")
 {
     kw_flow flow = {.limit = 4};
     for (uint64_t page = 0; page < 2; page++) {
@@ -46,8 +44,7 @@ test_kept_rows(void)
 
 /* --- rows that are still needed -------------------------------------------------------------------- */
 
-static void
-test_wanted(void)
+KW_TEST(test_wanted, "/gather/flow-edges/wanted rows")
 {
     static const struct {
         const char *what;
@@ -96,8 +93,7 @@ test_wanted(void)
 /* --- sizes ----------------------------------------------------------------------------------------- */
 
 /* The average memory of a row, rounded up: never zero. */
-static void
-test_row_memory(void)
+KW_TEST(test_row_memory, "/gather/flow-edges/memory of a row")
 {
     kw_flow flow = {0};
     g_assert_cmpuint(kw_flow_row_memory(&flow, 77), ==, 77);
@@ -112,8 +108,7 @@ test_row_memory(void)
 
 /* All rows that the page needs are fetched if they fit into three quarters of the budget. Otherwise, each
  * stream has an equal part of seven eighths for two batches. */
-static void
-test_chunks(void)
+KW_TEST(test_chunks, "/gather/flow-edges/chunks")
 {
     static const struct {
         const char *what;
@@ -192,8 +187,7 @@ test_chunks(void)
 }
 
 /* While memory is short, one gather reads ahead at most 256 KiB. */
-static void
-test_chunks_while_memory_is_short(void)
+KW_TEST(test_chunks_while_memory_is_short, "/gather/flow-edges/chunks while memory is short")
 {
     enum { ROW_BYTES = 256, BUDGET = 16 << 20, USED = 14 << 20 };
     kw_flow flow = {.max_rows = 100000, .max_bytes = 64 << 20, .budget_bytes = 1 << 20};
@@ -217,8 +211,7 @@ test_chunks_while_memory_is_short(void)
 
 /* --- memory ---------------------------------------------------------------------------------------- */
 
-static void
-test_space(void)
+KW_TEST(test_space, "/gather/flow-edges/space")
 {
     kw_flow flow = {.budget_bytes = 1000, .read_rows = 1, .read_memory = 99}; /* 100 bytes a row */
     kw_flow_hold(&flow, 500);
@@ -230,8 +223,7 @@ test_space(void)
 }
 
 /* A fetch reserves the memory of its rows, but at most twice its bytes, and returns it at its end. */
-static void
-test_fetches(void)
+KW_TEST(test_fetches, "/gather/flow-edges/fetches")
 {
     kw_flow flow = {.read_rows = 1, .read_memory = 99};
     for (size_t i = 0; i < KW_FLOW_FETCHES_MAX; i++) {
@@ -245,19 +237,4 @@ test_fetches(void)
     g_assert_true(kw_flow_may_fetch(&flow));
     g_assert_cmpuint(flow.held_bytes, ==, KW_FLOW_FETCHES_MAX / 2 * (300 + 280) - 300);
     g_assert_cmpuint(flow.fetches, ==, KW_FLOW_FETCHES_MAX - 1);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/gather/flow-edges/full pages", test_page_full);
-    g_test_add_func("/gather/flow-edges/kept rows", test_kept_rows);
-    g_test_add_func("/gather/flow-edges/wanted rows", test_wanted);
-    g_test_add_func("/gather/flow-edges/memory of a row", test_row_memory);
-    g_test_add_func("/gather/flow-edges/chunks", test_chunks);
-    g_test_add_func("/gather/flow-edges/chunks while memory is short", test_chunks_while_memory_is_short);
-    g_test_add_func("/gather/flow-edges/space", test_space);
-    g_test_add_func("/gather/flow-edges/fetches", test_fetches);
-    return g_test_run();
 }

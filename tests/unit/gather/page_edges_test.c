@@ -24,8 +24,7 @@ put_off_each_tenth(void *user, kw_row *row, kw_acceptance *ret_accepted, kw_erro
 }
 
 /* A row that does not fit ends its page, and it is the first row of the next page. */
-static void
-test_next_page(void)
+KW_TEST(test_next_page, "/gather/page-edges/next-page")
 {
     fixture *self = fixture_of_ranges(1, 45, false);
     visits seen = {0};
@@ -73,8 +72,7 @@ get_without_first(kw_store_handle *handle, const kw_get *const *gets, size_t cou
 }
 
 /* A row that the store omits because it is too large is an error with the limit. */
-static void
-test_large_row(void)
+KW_TEST(test_large_row, "/gather/page-edges/large-row")
 {
     static kw_store_handle_class between;
     fixture *self = fixture_of_ranges(1, 3, false);
@@ -115,8 +113,7 @@ fetch_after_others(kw_range_scan *scan, uint32_t max_rows, size_t max_bytes, boo
 }
 
 /* If no rows follow the second page, the position stays after its last row, whose memory has been freed. */
-static void
-test_position_of_an_empty_page(void)
+KW_TEST(test_position_of_an_empty_page, "/gather/page-edges/position-of-an-empty-page")
 {
     enum { ROWS = 50 };
     static kw_store_handle_class between;
@@ -146,8 +143,7 @@ test_position_of_an_empty_page(void)
 /* --- memory ------------------------------------------------------------------------------------------ */
 
 /* While memory is short, a page ends at 64 KiB. The metric counts the pages that would have had more. */
-static void
-test_short_memory(void)
+KW_TEST(test_short_memory, "/gather/page-edges/short-memory")
 {
     enum { ROWS = 5000, ROW_BYTES = 32, SHORT_ROWS = 64 * 1024 / ROW_BYTES };
     static const int64_t budget = 16 << 20, used = 14 << 20;
@@ -179,8 +175,7 @@ test_short_memory(void)
 }
 
 /* The caller's account is charged for every stream of an open group. */
-static void
-test_streams_are_charged(void)
+KW_TEST(test_streams_are_charged, "/gather/page-edges/streams-are-charged")
 {
     enum { STREAMS = 500 };
     fixture *self = fixture_of_ranges(STREAMS, 0, false);
@@ -200,24 +195,14 @@ test_streams_are_charged(void)
     kw_account_unref(account);
 }
 
-static void
-test_nothing_to_free(void)
+KW_TEST(test_nothing_to_free, "/gather/page-edges/nothing-to-free")
 {
     kw_gather_free(NULL);
     kw_points_free(NULL);
     kw_tree_free(NULL);
 }
 
-int
-main(int argc, char **argv)
+KW_TEST_START(start)
 {
-    g_test_init(&argc, &argv, NULL);
     fixture_seed();
-    g_test_add_func("/gather/page-edges/next-page", test_next_page);
-    g_test_add_func("/gather/page-edges/large-row", test_large_row);
-    g_test_add_func("/gather/page-edges/position-of-an-empty-page", test_position_of_an_empty_page);
-    g_test_add_func("/gather/page-edges/short-memory", test_short_memory);
-    g_test_add_func("/gather/page-edges/streams-are-charged", test_streams_are_charged);
-    g_test_add_func("/gather/page-edges/nothing-to-free", test_nothing_to_free);
-    return g_test_run();
 }

@@ -6,8 +6,7 @@
 
 /* The first multi-get reads a few rows. The next ones read what the page needs: as many rows as the buffer
  * holds, and at most 1,024. */
-static void
-test_sizes_of_multi_gets(void)
+KW_TEST(test_sizes_of_multi_gets, "/gather/points/sizes of multi-gets")
 {
     enum { ROWS = 4000 };
     static const size_t buffers[] = {16 * 1024, 64 * 1024, 64 * 1024 * 1024};
@@ -33,8 +32,7 @@ test_sizes_of_multi_gets(void)
 }
 
 /* Points are read with the columns of the gather, of which one can be a whole family. */
-static void
-test_columns_of_points(void)
+KW_TEST(test_columns_of_points, "/gather/points/columns")
 {
     static const kw_column columns[] = {
         {.family = KW_BYTES_LITERAL("f"), .whole_family = true},
@@ -54,8 +52,7 @@ test_columns_of_points(void)
 }
 
 /* A page reads no more points than it has rows. */
-static void
-test_points_of_a_page(void)
+KW_TEST(test_points_of_a_page, "/gather/points/points of a page")
 {
     fixture *self = noting_fixture_of_points(200);
     kw_gather_spec spec = fixture_spec(self);
@@ -72,8 +69,7 @@ test_points_of_a_page(void)
 }
 
 /* Points are read and returned in the order of their keys, whatever their order in the plan. */
-static void
-test_order_of_points(void)
+KW_TEST(test_order_of_points, "/gather/points/order")
 {
     enum { ROWS = 200 };
     for (int reversed = 0; reversed < 2; reversed++) {
@@ -104,8 +100,7 @@ test_order_of_points(void)
 }
 
 /* The memory of a read is that of one multi-get, however many points the plan has. */
-static void
-test_memory_of_points(void)
+KW_TEST(test_memory_of_points, "/gather/points/memory")
 {
     enum { ROWS = 100000, PAGE = 200 };
     fixture *self = noting_fixture_of_points(ROWS);
@@ -130,8 +125,7 @@ test_memory_of_points(void)
 }
 
 /* A multi-get of long keys has fewer of them. */
-static void
-test_long_keys(void)
+KW_TEST(test_long_keys, "/gather/points/long keys")
 {
     enum { ROWS = 100, KEY_BYTES = 30000 };
     fixture *self = noting_fixture_of_points(ROWS);
@@ -166,8 +160,7 @@ test_long_keys(void)
 }
 
 /* Even a buffer that is too small for one row reads one row at a time. */
-static void
-test_tiny_buffer(void)
+KW_TEST(test_tiny_buffer, "/gather/points/tiny buffer")
 {
     enum { ROWS = 100 };
     fixture *self = noting_fixture_of_points(ROWS);
@@ -239,8 +232,7 @@ get_of_two_tables(kw_store_handle *handle, const kw_get *const *gets, size_t cou
 }
 
 /* A row that is too large ends the page before it. The error of the next page names its table. */
-static void
-test_row_too_large(void)
+KW_TEST(test_row_too_large, "/gather/points/row too large")
 {
     enum { ROWS = 10 };
     static kw_store_handle_class between;
@@ -267,8 +259,7 @@ test_row_too_large(void)
 }
 
 /* Rows that a reply omits are requested again: each is returned once, in order. */
-static void
-test_rows_omitted_by_the_store(void)
+KW_TEST(test_rows_omitted_by_the_store, "/gather/points/rows omitted by the store")
 {
     enum { ROWS = 95 };
     static kw_store_handle_class between;
@@ -306,8 +297,7 @@ stall_after_first(void *user, kw_row *row, kw_acceptance *ret_accepted, kw_error
 }
 
 /* A page ends at its deadline while a multi-get is in flight: the next page waits for that one. */
-static void
-test_multi_get_in_flight(void)
+KW_TEST(test_multi_get_in_flight, "/gather/points/multi-get in flight")
 {
     enum { ROWS = 100, FIRST = 64 };
     fixture *self = noting_fixture_of_points(ROWS);
@@ -330,20 +320,7 @@ test_multi_get_in_flight(void)
     fixture_free(self);
 }
 
-int
-main(int argc, char **argv)
+KW_TEST_START(start)
 {
-    g_test_init(&argc, &argv, NULL);
     fixture_seed();
-    g_test_add_func("/gather/points/order", test_order_of_points);
-    g_test_add_func("/gather/points/sizes of multi-gets", test_sizes_of_multi_gets);
-    g_test_add_func("/gather/points/columns", test_columns_of_points);
-    g_test_add_func("/gather/points/points of a page", test_points_of_a_page);
-    g_test_add_func("/gather/points/memory", test_memory_of_points);
-    g_test_add_func("/gather/points/long keys", test_long_keys);
-    g_test_add_func("/gather/points/tiny buffer", test_tiny_buffer);
-    g_test_add_func("/gather/points/rows omitted by the store", test_rows_omitted_by_the_store);
-    g_test_add_func("/gather/points/row too large", test_row_too_large);
-    g_test_add_func("/gather/points/multi-get in flight", test_multi_get_in_flight);
-    return g_test_run();
 }

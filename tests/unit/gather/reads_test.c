@@ -7,8 +7,7 @@
 
 /* A scanner stays open in the store if further fetches are likely: if more pages follow, if the stream is
  * expected to have more rows than the fetch returns, or if many rows are wanted and a filter drops some. */
-static void
-test_hints(void)
+KW_TEST(test_hints, "/gather/reads/hints")
 {
     static const struct {
         uint32_t page_rows;
@@ -75,8 +74,7 @@ assert_streams_fetch_together(bool reversed, uint32_t page_rows)
     fixture_free(self);
 }
 
-static void
-test_streams_fetch_together(void)
+KW_TEST(test_streams_fetch_together, "/gather/reads/streams fetch together")
 {
     for (int reversed = 0; reversed < 2; reversed++) {
         assert_streams_fetch_together(reversed, KW_FORECAST_ROWS / 2); /* by a forecast */
@@ -85,8 +83,7 @@ test_streams_fetch_together(void)
 }
 
 /* The batches of earlier pages are freed, so they do not end later pages early. */
-static void
-test_pages_stay_full(void)
+KW_TEST(test_pages_stay_full, "/gather/reads/pages stay full")
 {
     enum { PAGES = 300, PAGE_ROWS = 20 };
     fixture *self = fixture_of_ranges(1, PAGES * PAGE_ROWS, false);
@@ -112,8 +109,7 @@ accept_each_fiftieth(void *user, kw_row *row, kw_acceptance *ret_accepted, kw_er
 }
 
 /* A row keeps its whole batch in memory: a page with few rows of many batches ends before it is full. */
-static void
-test_pages_with_large_batches(void)
+KW_TEST(test_pages_with_large_batches, "/gather/reads/pages with large batches")
 {
     fixture *self = fixture_of_ranges(1, 5000, false);
     unsigned seen = 0;
@@ -140,8 +136,7 @@ test_pages_with_large_batches(void)
 
 /* Only the second range has a fixed row size: longer rows of it are dropped, those of the first one are not.
  */
-static void
-test_row_size_of_one_range(void)
+KW_TEST(test_row_size_of_one_range, "/gather/reads/row size of one range")
 {
     fixture *self = fixture_of_ranges(2, 10, false);
     kw_range *ranges =
@@ -164,8 +159,7 @@ test_row_size_of_one_range(void)
 
 /* Groups before the position are not read again, so they are no progress: if the store is silent, the page
  * fails instead of being empty. */
-static void
-test_timeout_after_a_position(void)
+KW_TEST(test_timeout_after_a_position, "/gather/reads/timeout after a position")
 {
     fixture_shape shape = {.groups = 3, .ranges_per_group = 2, .rows_per_range = 40, .suffixes = 1000};
     fixture *self = fixture_new_with_rows(&shape, 10);
@@ -206,8 +200,7 @@ use_up_memory(void *user, kw_row *row, kw_acceptance *ret_accepted, kw_error *re
 
 /* If memory is used up while a page is read, the page ends with the rows that it has. Without rows, it fails.
  */
-static void
-test_memory_used_up(void)
+KW_TEST(test_memory_used_up, "/gather/reads/memory used up")
 {
     fixture *self = fixture_of_ranges(1, 2000, false);
     unsigned seen = 0;
@@ -267,8 +260,7 @@ assert_charges(fixture *self, bool in_flight)
     kw_account_unref(account);
 }
 
-static void
-test_charges(void)
+KW_TEST(test_charges, "/gather/reads/charges")
 {
     for (int points = 0; points < 2; points++)
         for (int in_flight = 0; in_flight < 2; in_flight++) {
@@ -278,18 +270,7 @@ test_charges(void)
         }
 }
 
-int
-main(int argc, char **argv)
+KW_TEST_START(start)
 {
-    g_test_init(&argc, &argv, NULL);
     fixture_seed();
-    g_test_add_func("/gather/reads/hints", test_hints);
-    g_test_add_func("/gather/reads/streams fetch together", test_streams_fetch_together);
-    g_test_add_func("/gather/reads/pages stay full", test_pages_stay_full);
-    g_test_add_func("/gather/reads/pages with large batches", test_pages_with_large_batches);
-    g_test_add_func("/gather/reads/row size of one range", test_row_size_of_one_range);
-    g_test_add_func("/gather/reads/timeout after a position", test_timeout_after_a_position);
-    g_test_add_func("/gather/reads/memory used up", test_memory_used_up);
-    g_test_add_func("/gather/reads/charges", test_charges);
-    return g_test_run();
 }

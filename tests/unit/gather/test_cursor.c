@@ -38,8 +38,7 @@ assert_bytes(kw_bytes a, kw_bytes b)
     g_assert_true(kw_bytes_equal(a, b));
 }
 
-static void
-test_round_trip(void)
+KW_TEST(test_round_trip, "/gather/cursor/round trip")
 {
     kw_keyring *keyring = keyring_of("a key of 16 bytes");
     kw_buffer sealed = KW_BUFFER_EMPTY;
@@ -79,8 +78,7 @@ assert_rejected(const kw_keyring *keyring, kw_bytes sealed, int64_t now_ms, cons
     g_assert_nonnull(strstr(error.text, text));
 }
 
-static void
-test_every_bit(void)
+KW_TEST(test_every_bit, "/gather/cursor/every bit")
 {
     kw_keyring *keyring = keyring_of("a key of 16 bytes");
     kw_buffer sealed = KW_BUFFER_EMPTY;
@@ -99,8 +97,7 @@ test_every_bit(void)
     kw_keyring_unref(keyring);
 }
 
-static void
-test_keys_and_expiry(void)
+KW_TEST(test_keys_and_expiry, "/gather/cursor/keys and expiry")
 {
     kw_bytes keys[] = {KW_BYTES_LITERAL("the new key, in use"), KW_BYTES_LITERAL("the old key, known")};
     kw_keyring *new = kw_keyring_new(keys, 1), *both = kw_keyring_new(keys, 2),
@@ -121,14 +118,4 @@ test_keys_and_expiry(void)
     kw_keyring_unref(again);
     kw_keyring_unref(both);
     kw_keyring_unref(old);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/gather/cursor/round trip", test_round_trip);
-    g_test_add_func("/gather/cursor/every bit", test_every_bit);
-    g_test_add_func("/gather/cursor/keys and expiry", test_keys_and_expiry);
-    return g_test_run();
 }

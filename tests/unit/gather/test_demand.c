@@ -8,8 +8,7 @@
 
 /* --- arithmetic ------------------------------------------------------------------------------------ */
 
-static void
-test_arithmetic(void)
+KW_TEST(test_arithmetic, "/gather/demand/arithmetic")
 {
     kw_demand one = {.wanted = 1, .streams = 1};
     g_assert_cmpuint(kw_demand_rows(&one, 0), ==, 1);
@@ -56,8 +55,7 @@ rows_read_for(fixture *self, uint64_t limit, uint32_t page_rows)
     return self->control->rows_read;
 }
 
-static void
-test_limit_reaches_range_scans(void)
+KW_TEST(test_limit_reaches_range_scans, "/gather/demand/limit reaches the range scans")
 {
     fixture *one = fixture_of_ranges(1, 1000, false);
     g_assert_cmpuint(rows_read_for(one, 1, 10000), ==, 1);
@@ -82,8 +80,7 @@ test_limit_reaches_range_scans(void)
 }
 
 /* A page that is limited by bytes does not read the whole table. */
-static void
-test_page_bytes(void)
+KW_TEST(test_page_bytes, "/gather/demand/page bytes")
 {
     fixture *self = fixture_of_ranges(4, 3000, false);
     kw_gather_spec spec = fixture_spec(self);
@@ -124,8 +121,7 @@ fixture_of_groups(uint32_t groups, uint32_t rows)
     return fixture_of_large_groups(groups, 1, rows);
 }
 
-static void
-test_groups_ahead(void)
+KW_TEST(test_groups_ahead, "/gather/demand/groups ahead")
 {
     fixture *small = fixture_of_groups(200, 1);
     g_assert_cmpuint(rows_read_for(small, 1, 10000), ==, 1);
@@ -159,8 +155,7 @@ accept_last_digit(void *user, kw_row *row, kw_acceptance *ret_accepted, kw_error
     return true;
 }
 
-static void
-test_accept(void)
+KW_TEST(test_accept, "/gather/demand/accept")
 {
     fixture *self = fixture_of_ranges(4, 1000, true);
     unsigned digit = 3;
@@ -195,8 +190,7 @@ accept_none(void *user, kw_row *row, kw_acceptance *ret_accepted, kw_error *ret_
     return ++*seen < 500 || kw_error_set(ret_error, KW_CORRUPT, "row 500");
 }
 
-static void
-test_accept_fails(void)
+KW_TEST(test_accept_fails, "/gather/demand/accept fails")
 {
     fixture *self = fixture_of_ranges(4, 1000, true);
     uint64_t seen = 0;
@@ -214,8 +208,7 @@ test_accept_fails(void)
 }
 
 /* The store's filter drops all rows of many fetches. */
-static void
-test_filter(void)
+KW_TEST(test_filter, "/gather/demand/filter")
 {
     fixture *self = fixture_of_ranges(3, 400, false);
     kw_gather_spec spec = fixture_spec(self);
@@ -235,8 +228,7 @@ test_filter(void)
 
 /* More streams than may fetch at once, and the store's filter drops the rows of their first fetches: each of
  * them waits several times for its turn. */
-static void
-test_streams_wait_again(void)
+KW_TEST(test_streams_wait_again, "/gather/demand/streams wait again")
 {
     enum { STREAMS = 3 * KW_FLOW_FETCHES_MAX, ROWS = 9 };
     fixture *self = fixture_of_ranges(STREAMS, ROWS, false);
@@ -256,8 +248,7 @@ test_streams_wait_again(void)
 
 /* In every group, more streams than may fetch at once. No stream is left waiting when the queue becomes empty
  * and is filled again. */
-static void
-test_streams_wait_in_every_group(void)
+KW_TEST(test_streams_wait_in_every_group, "/gather/demand/streams wait in every group")
 {
     enum { GROUPS = 3, STREAMS = KW_FLOW_FETCHES_MAX + 10, ROWS = 2 };
     for (int more = 0; more < 2; more++) {
@@ -280,8 +271,7 @@ test_streams_wait_in_every_group(void)
 
 /* Rows whose keys are longer than the row size of their range belong to other strings; the gather drops
  * them. */
-static void
-test_row_size(void)
+KW_TEST(test_row_size, "/gather/demand/row size")
 {
     fixture *self = fixture_of_ranges(2, 50, false);
     kw_range *ranges =
@@ -367,8 +357,7 @@ check_budget(uint32_t ranges, uint32_t rows, size_t budget, bool copies, bool mo
 }
 
 /* Groups are opened ahead while half of the budget is free. */
-static void
-test_budget_of_groups(void)
+KW_TEST(test_budget_of_groups, "/gather/demand/budget of groups")
 {
     enum { GROUPS = 200, ROWS = 2, BUDGET = 16 * 1024 };
     for (int more = 0; more < 2; more++)
@@ -376,8 +365,7 @@ test_budget_of_groups(void)
                          BUDGET / 4 * 3);
 }
 
-static void
-test_budget(void)
+KW_TEST(test_budget, "/gather/demand/budget")
 {
     for (int more = 0; more < 2; more++) {
         check_budget(1, 20000, 64 * 1024, true, more);
@@ -389,8 +377,7 @@ test_budget(void)
 
 /* Rows that the store scans between two pages of a gather are counted as well: all pages together report
  * every row. */
-static void
-test_scanned_between_pages(void)
+KW_TEST(test_scanned_between_pages, "/gather/demand/scanned_between_pages")
 {
     fixture *self = fixture_of_ranges(4, 500, false);
     kw_gather_spec spec = fixture_spec(self);
@@ -414,23 +401,7 @@ test_scanned_between_pages(void)
     fixture_free(self);
 }
 
-int
-main(int argc, char **argv)
+KW_TEST_START(start)
 {
-    g_test_init(&argc, &argv, NULL);
     fixture_seed();
-    g_test_add_func("/gather/demand/arithmetic", test_arithmetic);
-    g_test_add_func("/gather/demand/limit reaches the range scans", test_limit_reaches_range_scans);
-    g_test_add_func("/gather/demand/page bytes", test_page_bytes);
-    g_test_add_func("/gather/demand/groups ahead", test_groups_ahead);
-    g_test_add_func("/gather/demand/accept", test_accept);
-    g_test_add_func("/gather/demand/accept fails", test_accept_fails);
-    g_test_add_func("/gather/demand/filter", test_filter);
-    g_test_add_func("/gather/demand/streams wait again", test_streams_wait_again);
-    g_test_add_func("/gather/demand/streams wait in every group", test_streams_wait_in_every_group);
-    g_test_add_func("/gather/demand/row size", test_row_size);
-    g_test_add_func("/gather/demand/budget", test_budget);
-    g_test_add_func("/gather/demand/budget of groups", test_budget_of_groups);
-    g_test_add_func("/gather/demand/scanned_between_pages", test_scanned_between_pages);
-    return g_test_run();
 }

@@ -56,8 +56,7 @@ read_by_position(fixture *self, uint32_t max_page_rows)
     fixture_assert_rows(self, 0, self->rows_count);
 }
 
-static void
-test_merge_is_sort(void)
+KW_TEST(test_merge_is_sort, "/gather/merge is sort")
 {
     for (int i = 0; i < 60; i++) {
         fixture *self = random_fixture();
@@ -68,8 +67,7 @@ test_merge_is_sort(void)
     }
 }
 
-static void
-test_limit(void)
+KW_TEST(test_limit, "/gather/limit")
 {
     for (int i = 0; i < 40; i++) {
         fixture *self = random_fixture();
@@ -87,8 +85,7 @@ test_limit(void)
 }
 
 /* A gather starts after any row, even one that no page ended with. */
-static void
-test_position_anywhere(void)
+KW_TEST(test_position_anywhere, "/gather/position anywhere")
 {
     for (int i = 0; i < 60; i++) {
         fixture *self = random_fixture();
@@ -106,8 +103,7 @@ test_position_anywhere(void)
     }
 }
 
-static void
-test_position_of_another_plan(void)
+KW_TEST(test_position_of_another_plan, "/gather/position of another plan")
 {
     fixture_shape shape = {.groups = 2, .ranges_per_group = 1, .rows_per_range = 5, .suffixes = 50};
     fixture *self = fixture_new(&shape);
@@ -165,8 +161,7 @@ walk_faults(bool reversed, kw_code code)
     fixture_free(self);
 }
 
-static void
-test_faults(void)
+KW_TEST(test_faults, "/gather/faults")
 {
     walk_faults(false, KW_UNAVAILABLE);
     walk_faults(true, KW_UNAVAILABLE);
@@ -174,8 +169,7 @@ test_faults(void)
 }
 
 /* A gather that failed returns the same error again. */
-static void
-test_failed_stays_failed(void)
+KW_TEST(test_failed_stays_failed, "/gather/failed stays failed")
 {
     fixture_shape shape = {.groups = 1, .ranges_per_group = 1, .rows_per_range = 100, .suffixes = 50000};
     fixture *self = fixture_new_with_rows(&shape, 1);
@@ -191,8 +185,7 @@ test_failed_stays_failed(void)
     fixture_free(self);
 }
 
-static void
-test_close_in_flight(void)
+KW_TEST(test_close_in_flight, "/gather/close in flight")
 {
     for (int i = 0; i < 200; i++) {
         fixture *self = random_fixture();
@@ -212,8 +205,7 @@ test_close_in_flight(void)
     }
 }
 
-static void
-test_empty(void)
+KW_TEST(test_empty, "/gather/empty")
 {
     fixture_shape shape = {.groups = 2, .ranges_per_group = 3, .rows_per_range = 0, .suffixes = 1};
     fixture *self = fixture_new(&shape);
@@ -230,8 +222,7 @@ test_empty(void)
     fixture_free(self);
 }
 
-static void
-test_deadline(void)
+KW_TEST(test_deadline, "/gather/deadline")
 {
     fixture_shape shape = {.groups = 1, .ranges_per_group = 1, .rows_per_range = 3000, .suffixes = 50000};
     fixture *self = fixture_new_with_rows(&shape, 1000);
@@ -260,8 +251,7 @@ test_deadline(void)
 }
 
 /* A page ends at its deadline even if the store sends no reply. */
-static void
-test_deadline_of_a_silent_store(void)
+KW_TEST(test_deadline_of_a_silent_store, "/gather/deadline-of-a-silent-store")
 {
     fixture_shape shape = {.groups = 1, .ranges_per_group = 2, .rows_per_range = 50, .suffixes = 50000};
     fixture *self = fixture_new_with_rows(&shape, 1);
@@ -293,8 +283,7 @@ accept_large(void *user, kw_row *row, kw_acceptance *ret_accepted, kw_error *ret
 
 /* Large rows are among many small rows that the gather drops. The limit on the bytes of a page applies to the
  * large rows too. */
-static void
-test_large_rows_among_small_rows(void)
+KW_TEST(test_large_rows_among_small_rows, "/gather/large rows among small rows")
 {
     fixture_shape shape = {.groups = 1, .ranges_per_group = 3, .rows_per_range = 3000, .suffixes = 50000};
     static uint8_t value[LARGE];
@@ -363,8 +352,7 @@ make_points(fixture *self)
     self->plan.point = true;
 }
 
-static void
-test_points(void)
+KW_TEST(test_points, "/gather/points")
 {
     for (int i = 0; i < 30; i++) {
         fixture_shape shape = random_shape();
@@ -382,8 +370,7 @@ test_points(void)
     }
 }
 
-static void
-test_points_close_and_fail(void)
+KW_TEST(test_points_close_and_fail, "/gather/points: close and fail")
 {
     fixture_shape shape = {.groups = 1, .ranges_per_group = 4, .rows_per_range = 40, .suffixes = 5000};
     fixture *self = fixture_new_with_rows(&shape, 30);
@@ -404,23 +391,7 @@ test_points_close_and_fail(void)
     fixture_free(self);
 }
 
-int
-main(int argc, char **argv)
+KW_TEST_START(start)
 {
-    g_test_init(&argc, &argv, NULL);
     fixture_seed();
-    g_test_add_func("/gather/merge is sort", test_merge_is_sort);
-    g_test_add_func("/gather/limit", test_limit);
-    g_test_add_func("/gather/position anywhere", test_position_anywhere);
-    g_test_add_func("/gather/position of another plan", test_position_of_another_plan);
-    g_test_add_func("/gather/faults", test_faults);
-    g_test_add_func("/gather/failed stays failed", test_failed_stays_failed);
-    g_test_add_func("/gather/close in flight", test_close_in_flight);
-    g_test_add_func("/gather/empty", test_empty);
-    g_test_add_func("/gather/deadline", test_deadline);
-    g_test_add_func("/gather/deadline-of-a-silent-store", test_deadline_of_a_silent_store);
-    g_test_add_func("/gather/points", test_points);
-    g_test_add_func("/gather/large rows among small rows", test_large_rows_among_small_rows);
-    g_test_add_func("/gather/points: close and fail", test_points_close_and_fail);
-    return g_test_run();
 }

@@ -19,8 +19,7 @@ fixture_of_a_day(bool reversed, uint32_t rows_per_range)
     return self;
 }
 
-static void
-test_to_the_end(void)
+KW_TEST(test_to_the_end, "/gather/groups/to_the_end")
 {
     for (int reversed = 0; reversed < 2; reversed++) {
         fixture *self = fixture_of_a_day(reversed, 2);
@@ -62,8 +61,7 @@ is_at_group_boundary(const fixture *self, size_t row, bool after)
     return self->rows[row].group != self->rows[after ? row + 1 : row - 1].group;
 }
 
-static void
-test_every_kind_of_position(void)
+KW_TEST(test_every_kind_of_position, "/gather/groups/every_kind_of_position")
 {
     for (int reversed = 0; reversed < 2; reversed++) {
         fixture *self = fixture_of_a_day(reversed, 3);
@@ -85,8 +83,7 @@ test_every_kind_of_position(void)
 }
 
 /* A position at the head of a group, before all its rows. */
-static void
-test_heads(void)
+KW_TEST(test_heads, "/gather/groups/heads")
 {
     for (int reversed = 0; reversed < 2; reversed++) {
         fixture *self = fixture_of_a_day(reversed, 2);
@@ -112,8 +109,7 @@ test_heads(void)
 
 /* All groups are empty, and each page exceeds its deadline after some more groups. Each page makes progress,
  * and the last page is the end. */
-static void
-test_deadline_among_empty_groups(void)
+KW_TEST(test_deadline_among_empty_groups, "/gather/groups/deadline_among_empty_groups")
 {
     fixture *self = fixture_of_a_day(false, 0);
     kw_gather_spec spec = fixture_spec(self);
@@ -177,8 +173,7 @@ add_group(fixture *self, kw_range *ranges, kw_merge_group *groups, uint32_t coun
 
 /* The last group is opened early and uses all fetches that are allowed at a time. The stream of the second
  * group must wait before it can prefetch. It runs out of rows and ends while it waits. */
-static void
-test_group_ends_while_stream_waits(void)
+KW_TEST(test_group_ends_while_stream_waits, "/gather/groups/group_ends_while_stream_waits")
 {
     fixture_shape empty = {.groups = 1, .ranges_per_group = 1, .suffixes = 1};
     for (int tries = 0; tries < 200; tries++) {
@@ -203,15 +198,7 @@ test_group_ends_while_stream_waits(void)
     }
 }
 
-int
-main(int argc, char **argv)
+KW_TEST_START(start)
 {
-    g_test_init(&argc, &argv, NULL);
     fixture_seed();
-    g_test_add_func("/gather/groups/to_the_end", test_to_the_end);
-    g_test_add_func("/gather/groups/every_kind_of_position", test_every_kind_of_position);
-    g_test_add_func("/gather/groups/heads", test_heads);
-    g_test_add_func("/gather/groups/deadline_among_empty_groups", test_deadline_among_empty_groups);
-    g_test_add_func("/gather/groups/group_ends_while_stream_waits", test_group_ends_while_stream_waits);
-    return g_test_run();
 }

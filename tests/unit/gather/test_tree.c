@@ -65,8 +65,7 @@ check_merge(uint32_t leaves, uint32_t per_leaf, uint32_t different)
     kw_tree_free(tree);
 }
 
-static void
-test_sort(void)
+KW_TEST(test_sort, "/gather/tree/sort")
 {
     kw_random_inject(test_seed());
     for (uint32_t leaves = 1; leaves < 40; leaves++) {
@@ -79,8 +78,7 @@ test_sort(void)
     check_merge(256, 20, 3000);
 }
 
-static void
-test_short_heads(void)
+KW_TEST(test_short_heads, "/gather/tree/short heads")
 {
     kw_tree *tree = kw_tree_new(3, false);
     set_head(tree, 0, kw_bytes_of("a\0", 2));
@@ -102,8 +100,7 @@ test_short_heads(void)
 }
 
 /* The rank of a head depends on its own bytes only, not on those that follow it in memory. */
-static void
-test_rank_of_short_heads(void)
+KW_TEST(test_rank_of_short_heads, "/gather/tree/rank of short heads")
 {
     kw_tree *tree = kw_tree_new(1, false);
     for (size_t size = 0; size < 8; size++) {
@@ -113,14 +110,4 @@ test_rank_of_short_heads(void)
                       kw_tree_rank(tree, kw_bytes_of(alone, size)));
     }
     kw_tree_free(tree);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/gather/tree/sort", test_sort);
-    g_test_add_func("/gather/tree/short heads", test_short_heads);
-    g_test_add_func("/gather/tree/rank of short heads", test_rank_of_short_heads);
-    return g_test_run();
 }

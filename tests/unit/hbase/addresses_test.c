@@ -22,16 +22,14 @@ expect_put(const several_address *bad, size_t bad_count)
     fixture_stop(&on);
 }
 
-static void
-test_an_address_that_refuses(void)
+KW_TEST(test_an_address_that_refuses, "/hbase/addresses/refuses")
 {
     black_hole free_port = black_hole_open("127.0.0.1", 0);
     black_hole_close(&free_port);
     expect_put(&(several_address){"127.0.0.1", free_port.port}, 1);
 }
 
-static void
-test_addresses_that_do_not_answer(void)
+KW_TEST(test_addresses_that_do_not_answer, "/hbase/addresses/silent")
 {
     black_hole one = black_hole_open("127.0.0.1", 0), two = black_hole_open("127.0.0.1", 0);
     expect_put((const several_address[]){{"127.0.0.1", one.port}, {"127.0.0.1", two.port}}, 2);
@@ -40,8 +38,7 @@ test_addresses_that_do_not_answer(void)
 }
 
 /* The store handle can be closed while an address does not answer. */
-static void
-test_close_while_connecting(void)
+KW_TEST(test_close_while_connecting, "/hbase/addresses/close")
 {
     black_hole hole = black_hole_open("127.0.0.1", 0);
     several_address all[] = {{"127.0.0.1", hole.port}, {"127.0.0.1", hole.port}};
@@ -54,14 +51,4 @@ test_close_while_connecting(void)
     fixture_failed(fixture_get(&on, "r", 800), 0, KW_TIMEOUT); /* during the second address */
     fixture_stop(&on);
     black_hole_close(&hole);
-}
-
-int
-main(int count, char **arguments)
-{
-    g_test_init(&count, &arguments, NULL);
-    g_test_add_func("/hbase/addresses/refuses", test_an_address_that_refuses);
-    g_test_add_func("/hbase/addresses/silent", test_addresses_that_do_not_answer);
-    g_test_add_func("/hbase/addresses/close", test_close_while_connecting);
-    return g_test_run();
 }

@@ -129,8 +129,7 @@ check(const write_case *of, size_t row_size, size_t value_size)
     }
 }
 
-static void
-test_write_bytes(void)
+KW_TEST(test_write_bytes, "/hbase/convert/write-bytes")
 {
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
         check(&cases[i], 1, 0);
@@ -138,12 +137,4 @@ test_write_bytes(void)
         check(&cases[i], 1, 100000);
         check(&cases[i], 1000, 1000);
     }
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/hbase/convert/write-bytes", test_write_bytes);
-    return g_test_run();
 }

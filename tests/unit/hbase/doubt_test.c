@@ -18,8 +18,7 @@ assert_doubt(const fixture *on, uint64_t since_ns)
     g_assert_cmpuint(doubt_ns, <=, kw_clock_boot_ns());
 }
 
-static void
-test_none(void)
+KW_TEST(test_none, "/hbase/doubt/none")
 {
     fixture on;
     fixture_rule rule = {.method = KW_HB_THBaseService_get, .count = 1, .answer.kind = FAKE_CLOSE};
@@ -30,8 +29,7 @@ test_none(void)
     fixture_stop(&on);
 }
 
-static void
-test_lost(void)
+KW_TEST(test_lost, "/hbase/doubt/lost")
 {
     fixture on;
     fixture_rule rule = {.method = KW_HB_THBaseService_put, .count = 1, .answer.kind = FAKE_CLOSE};
@@ -42,8 +40,7 @@ test_lost(void)
     fixture_stop(&on);
 }
 
-static void
-test_sent_again(void)
+KW_TEST(test_sent_again, "/hbase/doubt/sent-again")
 {
     fixture on;
     fixture_rule rule = {.method = KW_HB_THBaseService_put, .count = 1, .answer.kind = FAKE_CLOSE};
@@ -54,8 +51,7 @@ test_sent_again(void)
     fixture_stop(&on);
 }
 
-static void
-test_deadline(void)
+KW_TEST(test_deadline, "/hbase/doubt/deadline")
 {
     fixture on;
     fixture_rule rule = {.method = KW_HB_THBaseService_put, .count = 1, .answer.kind = FAKE_SILENCE};
@@ -67,8 +63,7 @@ test_deadline(void)
 }
 
 /* A rejection is certain. */
-static void
-test_rejected(void)
+KW_TEST(test_rejected, "/hbase/doubt/rejected")
 {
     fixture on;
     fixture_rule rule = {.method = KW_HB_THBaseService_put,
@@ -82,8 +77,7 @@ test_rejected(void)
 }
 
 /* The store rejects a multi-call of puts without saying which of them it has applied. */
-static void
-test_rejected_many(void)
+KW_TEST(test_rejected_many, "/hbase/doubt/rejected-many")
 {
     enum { PUTS = 2 };
     fixture on;
@@ -123,8 +117,7 @@ put_at_gate(const fake_call *call, fake_answer *to, void *user)
     to->gate = puts ? 1 : 0;
 }
 
-static void
-test_deadline_in_batch(void)
+KW_TEST(test_deadline_in_batch, "/hbase/doubt/deadline-in-batch")
 {
     enum { PUTS = 300, FIRST = 100 }; /* the first puts fill the channels */
     fixture on;
@@ -150,18 +143,4 @@ test_deadline_in_batch(void)
     for (size_t i = 0; i < PUTS; i++)
         bed_await(&on.bed, &answers[i].done);
     fixture_stop(&on);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/hbase/doubt/none", test_none);
-    g_test_add_func("/hbase/doubt/lost", test_lost);
-    g_test_add_func("/hbase/doubt/sent-again", test_sent_again);
-    g_test_add_func("/hbase/doubt/deadline", test_deadline);
-    g_test_add_func("/hbase/doubt/rejected", test_rejected);
-    g_test_add_func("/hbase/doubt/rejected-many", test_rejected_many);
-    g_test_add_func("/hbase/doubt/deadline-in-batch", test_deadline_in_batch);
-    return g_test_run();
 }

@@ -31,8 +31,7 @@ check_line(const char *line)
     kw_buffer_clear(&serialised);
 }
 
-static void
-test_language(void)
+KW_TEST(test_language, "/hbase/filter-bytes/language")
 {
     g_autofree char *content = NULL;
     size_t count = 0;
@@ -73,8 +72,7 @@ expect(const kw_patterns *patterns, const char *text, kw_hbase_pattern_filter ho
     "\x0a\x24" REGEX "\x10\x20\x1a\x0aISO-8859-1\x22\x04JAVA"
 #define ROW_FILTER NAMED("\x28", "RowFilter", "\x78") "\x0a\x76\x08\x02\x12\x72" REGEX_COMPARATOR
 
-static void
-test_patterns(void)
+KW_TEST(test_patterns, "/hbase/filter-bytes/patterns")
 {
     static const uint8_t mask[] = {0, 1, 0};
     const kw_pattern items[] = {{.bytes = KW_BYTES_LITERAL("\x07?\xff"), .mask = mask},
@@ -84,13 +82,4 @@ test_patterns(void)
     expect(&patterns, "", KW_HBASE_PATTERN_FUZZY, KW_BYTES_LITERAL(FUZZY));
     expect(&patterns, "PrefixFilter ('p')", KW_HBASE_PATTERN_FUZZY, KW_BYTES_LITERAL(BOTH));
     expect(&patterns, "", KW_HBASE_PATTERN_REGEX, KW_BYTES_LITERAL(ROW_FILTER));
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/hbase/filter-bytes/language", test_language);
-    g_test_add_func("/hbase/filter-bytes/patterns", test_patterns);
-    return g_test_run();
 }

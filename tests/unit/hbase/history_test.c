@@ -47,8 +47,7 @@ is_right(const char *steps)
     return wrong == NULL;
 }
 
-static void
-test_right(void)
+KW_TEST(test_right, "/history/right")
 {
     static const char *const all[] = {"g +0=0",
                                       "p1 +0 g +1=1",
@@ -69,8 +68,7 @@ test_right(void)
         g_assert_true(is_right(all[i]));
 }
 
-static void
-test_wrong(void)
+KW_TEST(test_wrong, "/history/wrong")
 {
     static const char *const all[] = {
         "p1 +0 g +1=0",                     /* an acknowledged put is not visible */
@@ -87,12 +85,7 @@ test_wrong(void)
         g_assert_false(is_right(all[i]));
 }
 
-int
-main(int argc, char **argv)
+KW_TEST_START(start)
 {
-    g_test_init(&argc, &argv, NULL);
     kw_clock_inject(NULL, tick);
-    g_test_add_func("/history/right", test_right);
-    g_test_add_func("/history/wrong", test_wrong);
-    return g_test_run();
 }

@@ -64,8 +64,7 @@ bad_family(const fake_call *call, fake_answer *to, void *user)
                           call->method == KW_HB_THBaseService_putMultiple);
 }
 
-static void
-test_all_good(void)
+KW_TEST(test_all_good, "/hbase/many/all-good")
 {
     for (size_t form = 0; form < G_N_ELEMENTS(fixture_forms); form++) {
         fixture on;
@@ -83,8 +82,7 @@ test_all_good(void)
     }
 }
 
-static void
-test_one_bad(void)
+KW_TEST(test_one_bad, "/hbase/many/one-bad")
 {
     fixture on;
     batch all;
@@ -108,8 +106,7 @@ test_one_bad(void)
     fixture_stop(&on);
 }
 
-static void
-test_table_missing(void)
+KW_TEST(test_table_missing, "/hbase/many/table-missing")
 {
     fixture on;
     batch all;
@@ -131,8 +128,7 @@ test_table_missing(void)
 }
 
 /* Unstamped writes are sent alone, so that their outcomes are exact. */
-static void
-test_unstamped(void)
+KW_TEST(test_unstamped, "/hbase/many/unstamped")
 {
     fixture on;
     batch all;
@@ -151,8 +147,7 @@ test_unstamped(void)
     fixture_stop(&on);
 }
 
-static void
-test_lost(void)
+KW_TEST(test_lost, "/hbase/many/lost")
 {
     fixture on;
     batch all;
@@ -214,8 +209,7 @@ check_halves_too_late(int64_t timeout_ms)
 }
 
 /* Writes that are not sent again before the deadline may have been applied by the failed call. */
-static void
-test_halves_too_late(void)
+KW_TEST(test_halves_too_late, "/hbase/many/halves-too-late")
 {
     for (int64_t timeout_ms = 500; !check_halves_too_late(timeout_ms);)
         timeout_ms *= 2;
@@ -236,8 +230,7 @@ note_largest(const fake_call *call, fake_answer *to, void *user)
     *largest = MAX(*largest, bytes);
 }
 
-static void
-test_cut_by_bytes(void)
+KW_TEST(test_cut_by_bytes, "/hbase/many/cut-by-bytes")
 {
     fixture on;
     batch all;
@@ -260,8 +253,7 @@ test_cut_by_bytes(void)
 }
 
 /* A write that is larger than a frame does not affect the others. */
-static void
-test_one_too_large(void)
+KW_TEST(test_one_too_large, "/hbase/many/one-too-large")
 {
     fixture on;
     batch all;
@@ -278,8 +270,7 @@ test_one_too_large(void)
 
 /* --- order ------------------------------------------------------------------------------------ */
 
-static void
-test_same_row(void)
+KW_TEST(test_same_row, "/hbase/many/same-row")
 {
     fixture on;
     batch all;
@@ -305,8 +296,7 @@ test_same_row(void)
 }
 
 /* HBase has applied the second half when the first one is sent again: still the last write wins. */
-static void
-test_same_row_halved(void)
+KW_TEST(test_same_row_halved, "/hbase/many/same-row-halved")
 {
     fixture on;
     batch all;
@@ -329,8 +319,7 @@ test_same_row_halved(void)
     fixture_stop(&on);
 }
 
-static void
-test_tables(void)
+KW_TEST(test_tables, "/hbase/many/tables")
 {
     fixture on;
     batch all;
@@ -368,8 +357,7 @@ large_answers(const fake_call *call, fake_answer *to, void *user)
         to->frame_bytes = 100 * 1024 * 1024;
 }
 
-static void
-test_get_many(void)
+KW_TEST(test_get_many, "/hbase/many/get-many")
 {
     fixture on;
     enum { GETS = 300 };
@@ -405,8 +393,7 @@ test_get_many(void)
 }
 
 /* With keys this long, one frame cannot hold a call with all gets. */
-static void
-test_get_many_long(void)
+KW_TEST(test_get_many_long, "/hbase/many/get-many-long")
 {
     fixture on;
     enum { GETS = 128, KEY = 30000 };
@@ -427,24 +414,4 @@ test_get_many_long(void)
         g_assert_true(kw_bytes_equal(got.rows->rows[i].key, gets[i].row));
     answer_clear(&got);
     fixture_stop(&on);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/hbase/many/all-good", test_all_good);
-    g_test_add_func("/hbase/many/one-bad", test_one_bad);
-    g_test_add_func("/hbase/many/table-missing", test_table_missing);
-    g_test_add_func("/hbase/many/unstamped", test_unstamped);
-    g_test_add_func("/hbase/many/lost", test_lost);
-    g_test_add_func("/hbase/many/halves-too-late", test_halves_too_late);
-    g_test_add_func("/hbase/many/cut-by-bytes", test_cut_by_bytes);
-    g_test_add_func("/hbase/many/one-too-large", test_one_too_large);
-    g_test_add_func("/hbase/many/same-row", test_same_row);
-    g_test_add_func("/hbase/many/same-row-halved", test_same_row_halved);
-    g_test_add_func("/hbase/many/tables", test_tables);
-    g_test_add_func("/hbase/many/get-many", test_get_many);
-    g_test_add_func("/hbase/many/get-many-long", test_get_many_long);
-    return g_test_run();
 }

@@ -73,8 +73,7 @@ expect_sent(kw_wire_form form, const kw_family_spec *family, const char *text)
 #define MEMORY KW_HBASE_IN_MEMORY_SETTING
 #define ATTRIBUTE KW_HBASE_IN_MEMORY_ATTRIBUTE
 
-static void
-test_created(void)
+KW_TEST(test_created, "/hbase/markers/created")
 {
     kw_family_spec family = {.name = "f"};
     for (size_t form = 0; form < G_N_ELEMENTS(fixture_forms); form++) {
@@ -88,8 +87,7 @@ test_created(void)
 }
 
 /* Settings that were copied from another table: Keyway's replaces those with its name. */
-static void
-test_copied(void)
+KW_TEST(test_copied, "/hbase/markers/copied")
 {
     static const kw_family_setting settings[] = {{KW_BYTES_LITERAL(NAME), KW_BYTES_LITERAL("5"), false},
                                                  {KW_BYTES_LITERAL("x"), KW_BYTES_LITERAL("1"), true},
@@ -104,8 +102,7 @@ test_copied(void)
 
 /* A setting for in-memory compaction that was copied from another table stays, as configuration. An attribute
  * overrides the configuration. */
-static void
-test_in_memory(void)
+KW_TEST(test_in_memory, "/hbase/markers/in-memory")
 {
     static const kw_family_setting settings[] = {
         {KW_BYTES_LITERAL(ATTRIBUTE), KW_BYTES_LITERAL("NONE"), false},
@@ -124,8 +121,7 @@ test_in_memory(void)
     }
 }
 
-static void
-test_described(void)
+KW_TEST(test_described, "/hbase/markers/described")
 {
     static const struct {
         const char *configuration, *attribute;
@@ -153,15 +149,4 @@ test_described(void)
             settings[count++] = (kw_family_setting){name, kw_bytes_of_text(cases[i].configuration), true};
         g_assert_cmpint(kw_hbase_to_markers_ms(settings, count), ==, cases[i].markers_ms);
     }
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/hbase/markers/created", test_created);
-    g_test_add_func("/hbase/markers/copied", test_copied);
-    g_test_add_func("/hbase/markers/in-memory", test_in_memory);
-    g_test_add_func("/hbase/markers/described", test_described);
-    return g_test_run();
 }

@@ -140,8 +140,7 @@ static const struct {
     {{SCANNER, 1, "def", INT64_MAX}, "", "", false, "timestamp 9223372036854775807"},
 };
 
-static void
-test_scans(void)
+KW_TEST(test_scans, "/hbase/nonsense/scans")
 {
     fixture on;
     fixture_start(&on, 1, FRAMED_COMPACT);
@@ -167,8 +166,7 @@ test_scans(void)
 }
 
 /* A scanner that is lost is opened again after the last row. The new one must continue there. */
-static void
-test_reopened(void)
+KW_TEST(test_reopened, "/hbase/nonsense/reopened")
 {
     static const lie again = {SCANNER, 2, "cde", 1};
     fixture on;
@@ -196,8 +194,7 @@ expect_corrupt(answer got, const char *part)
 }
 
 /* A get of another row than the one asked for. */
-static void
-test_gets(void)
+KW_TEST(test_gets, "/hbase/nonsense/gets")
 {
     static const lie other = {KW_HB_THBaseService_get, 1, "b", 1},
                      before = {KW_HB_THBaseService_get, 1, "a", -5},
@@ -276,8 +273,7 @@ check_wrong_time(fixture *on)
     g_assert_true(KW_SLOW_BUILD || 2 * late <= checked + 1);
 }
 
-static void
-test_time(void)
+KW_TEST(test_time, "/hbase/nonsense/time")
 {
     static const int64_t stamps[] = {
         INT64_C(253402300800000), INT64_MAX, INT64_MAX - 1, INT64_MAX / 1000000 + 1, 0, -1, INT64_MIN};
@@ -299,8 +295,7 @@ test_time(void)
 }
 
 /* The clock of the region server is wrong for a moment: cells get its timestamps. */
-static void
-test_clock_jumps_and_returns(void)
+KW_TEST(test_clock_jumps_and_returns, "/hbase/nonsense/clock-jumps-and-returns")
 {
     static const int64_t shifts[] = {HOUR_MS, INT64_C(251000000000000), -HOUR_MS};
     fixture on;
@@ -315,8 +310,7 @@ test_clock_jumps_and_returns(void)
 }
 
 /* The same for a gateway that starts while the server reports wrong times. */
-static void
-test_time_at_start(void)
+KW_TEST(test_time_at_start, "/hbase/nonsense/time-at-start")
 {
     for (int i = 0; i < 2; i++) {
         fixture on;
@@ -351,8 +345,7 @@ trust_an_hour_ahead(fixture *on)
 /* A clock that was an hour ahead is set back while no heartbeat arrives. The cells of the earlier time stay,
  * so that a gateway that starts cannot take the earlier times for new ones: rows with the later ones would
  * hide its writes. */
-static void
-test_cells_of_trusted_times_stay(void)
+KW_TEST(test_cells_of_trusted_times_stay, "/hbase/nonsense/cells-of-trusted-times-stay")
 {
     fixture on;
     kw_model_hbase settings = fixture_init(&on, 1, FRAMED_COMPACT);
@@ -375,18 +368,4 @@ test_cells_of_trusted_times_stay(void)
         g_assert_false(kw_store_time(on.bed.store, &span));
     }
     fixture_stop(&on);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/hbase/nonsense/scans", test_scans);
-    g_test_add_func("/hbase/nonsense/reopened", test_reopened);
-    g_test_add_func("/hbase/nonsense/gets", test_gets);
-    g_test_add_func("/hbase/nonsense/time", test_time);
-    g_test_add_func("/hbase/nonsense/clock-jumps-and-returns", test_clock_jumps_and_returns);
-    g_test_add_func("/hbase/nonsense/time-at-start", test_time_at_start);
-    g_test_add_func("/hbase/nonsense/cells-of-trusted-times-stay", test_cells_of_trusted_times_stay);
-    return g_test_run();
 }

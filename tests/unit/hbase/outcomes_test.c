@@ -34,8 +34,7 @@ write_three(fixture *on, const char *const *rows, uint64_t era, bool open)
 
 /* Fenced writes are not sent while the fence is shut; nor are those of calls that began before it was shut,
  * when it is open again. */
-static void
-test_shut_fence(void)
+KW_TEST(test_shut_fence, "/hbase/outcomes/shut-fence")
 {
     static const char *const rows[] = {"fenced1", "fenced2", "free"};
     static const char *const again[] = {"fenced3", "fenced4", "free2"};
@@ -102,8 +101,7 @@ die_at_third(const fake_call *call, fake_answer *to, void *user)
     }
 }
 
-static void
-test_server_dies(void)
+KW_TEST(test_server_dies, "/hbase/outcomes/server-dies")
 {
     fixture on;
     many_puts *all = g_new0(many_puts, 1);
@@ -135,8 +133,7 @@ test_server_dies(void)
 }
 
 /* Nothing can have been sent to a server that rejects connections: FAILED, not UNKNOWN. */
-static void
-test_server_absent(void)
+KW_TEST(test_server_absent, "/hbase/outcomes/server-absent")
 {
     fixture on;
     many_puts *all = g_new0(many_puts, 1);
@@ -178,8 +175,7 @@ bad_family(const fake_call *call, fake_answer *to, void *user)
 }
 
 /* Puts to a bad family and an oversized put at the same time as good ones. */
-static void
-test_bad_among_good(void)
+KW_TEST(test_bad_among_good, "/hbase/outcomes/bad-among-good")
 {
     fixture on;
     many_puts *all = g_new0(many_puts, 1);
@@ -230,8 +226,7 @@ bad_filter(const fake_call *call, fake_answer *to, void *user)
                             .do_nothing = true};
 }
 
-static void
-test_bad_get_among_good(void)
+KW_TEST(test_bad_get_among_good, "/hbase/outcomes/bad-get-among-good")
 {
     enum { GETS = 100 };
     fixture on;
@@ -270,8 +265,7 @@ unanswered(const fake_call *call, fake_answer *to, void *user)
 
 /* Puts and gets with short and long deadlines at once: those with short ones get TIMEOUT in time and do not
  * affect the others. */
-static void
-test_deadlines(void)
+KW_TEST(test_deadlines, "/hbase/outcomes/deadlines")
 {
     enum { PAIRS = 50 };
     fixture on;
@@ -314,8 +308,7 @@ test_deadlines(void)
 /* --- regions ---------------------------------------------------------------------------------- */
 
 /* The known region boundaries are only a hint: every write arrives if they are wrong, unknown or rejected. */
-static void
-test_regions(void)
+KW_TEST(test_regions, "/hbase/outcomes/regions")
 {
     static const char *const splits[] = {"d050", "d100", "d150"};
     fixture on;
@@ -337,18 +330,4 @@ test_regions(void)
     g_assert_cmpuint(thrift2_fake_writes(on.fakes[0], "d199"), ==, 2);
     g_free(all);
     fixture_stop(&on);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/hbase/outcomes/shut-fence", test_shut_fence);
-    g_test_add_func("/hbase/outcomes/server-dies", test_server_dies);
-    g_test_add_func("/hbase/outcomes/server-absent", test_server_absent);
-    g_test_add_func("/hbase/outcomes/bad-among-good", test_bad_among_good);
-    g_test_add_func("/hbase/outcomes/bad-get-among-good", test_bad_get_among_good);
-    g_test_add_func("/hbase/outcomes/deadlines", test_deadlines);
-    g_test_add_func("/hbase/outcomes/regions", test_regions);
-    return g_test_run();
 }

@@ -201,21 +201,18 @@ check_overload(bool gets)
     load_test_free(all);
 }
 
-static void
-test_increments(void)
+KW_TEST(test_increments, "/hbase/overload/increments")
 {
     check_overload(false);
 }
 
-static void
-test_gets_with_filters(void)
+KW_TEST(test_gets_with_filters, "/hbase/overload/gets")
 {
     check_overload(true);
 }
 
 /* A reply that arrives after the deadline does not close the channel, which then accepts calls again. */
-static void
-test_late_reply_keeps_channel(void)
+KW_TEST(test_late_reply_keeps_channel, "/hbase/overload/late-reply")
 {
     fixture on;
     kw_model_hbase settings = fixture_init(&on, 1, FRAMED_COMPACT);
@@ -232,8 +229,7 @@ test_late_reply_keeps_channel(void)
 }
 
 /* A call that is never answered closes the channel. */
-static void
-test_silent_channel_is_replaced(void)
+KW_TEST(test_silent_channel_is_replaced, "/hbase/overload/silence")
 {
     fixture on;
     kw_model_hbase settings = fixture_init(&on, 1, FRAMED_COMPACT);
@@ -246,15 +242,4 @@ test_silent_channel_is_replaced(void)
     fixture_value(fixture_get(&on, "a", 60000), "1");
     g_assert_cmpuint(thrift2_fake_connections(on.fakes[0]), ==, 2);
     fixture_stop(&on);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/hbase/overload/increments", test_increments);
-    g_test_add_func("/hbase/overload/gets", test_gets_with_filters);
-    g_test_add_func("/hbase/overload/late-reply", test_late_reply_keeps_channel);
-    g_test_add_func("/hbase/overload/silence", test_silent_channel_is_replaced);
-    return g_test_run();
 }

@@ -10,8 +10,7 @@
 
 /* --- without failures ------------------------------------------------------------------------- */
 
-static void
-test_forms(void)
+KW_TEST(test_forms, "/hbase/pool/forms")
 {
     for (size_t i = 0; i < G_N_ELEMENTS(fixture_forms); i++) {
         fixture on;
@@ -26,8 +25,7 @@ test_forms(void)
     }
 }
 
-static void
-test_wrong_form(void)
+KW_TEST(test_wrong_form, "/hbase/pool/wrong-form")
 {
     fixture on;
     kw_model_hbase settings = fixture_init(&on, 1, FRAMED_COMPACT);
@@ -59,8 +57,7 @@ await_reason(fixture *on, const char *word)
     BED_UNTIL(&on->bed, !kw_store_ready(on->bed.store, &error) && strstr(error.text, word));
 }
 
-static void
-test_slow_reply(void)
+KW_TEST(test_slow_reply, "/hbase/pool/slow-reply")
 {
     fixture on;
     fixture_start(&on, 1, BUFFERED_BINARY);
@@ -76,8 +73,7 @@ test_slow_reply(void)
     fixture_stop(&on);
 }
 
-static void
-test_slow_write(void)
+KW_TEST(test_slow_write, "/hbase/pool/slow-write")
 {
     fixture on;
     fixture_start(&on, 1, FRAMED_COMPACT);
@@ -89,8 +85,7 @@ test_slow_write(void)
 }
 
 /* A call whose deadline passes while it waits for a channel is not applied. */
-static void
-test_deadline_in_queue(void)
+KW_TEST(test_deadline_in_queue, "/hbase/pool/deadline-in-queue")
 {
     fixture on;
     kw_model_hbase settings = fixture_init(&on, 1, FRAMED_COMPACT);
@@ -115,8 +110,7 @@ test_deadline_in_queue(void)
 
 /* After a slow call, the only waiting call is sent although its deadline is sooner than calls of its kind are
  * expected to take: the next ones can be fast. */
-static void
-test_after_slow_call(void)
+KW_TEST(test_after_slow_call, "/hbase/pool/after-slow-call")
 {
     fixture on;
     kw_model_hbase settings = fixture_init(&on, 1, FRAMED_COMPACT);
@@ -152,8 +146,7 @@ test_after_slow_call(void)
 
 /* One of two servers stops answering: reads use the other one, long before their deadline; a write that it
  * may have received is UNKNOWN. */
-static void
-test_silent_server(void)
+KW_TEST(test_silent_server, "/hbase/pool/silent-server")
 {
     fixture on;
     kw_model_hbase settings = fixture_init(&on, 2, FRAMED_COMPACT);
@@ -176,8 +169,7 @@ test_silent_server(void)
 
 /* At its connection limit Thrift2 accepts connections and never answers. No call is sent on such a
  * connection. */
-static void
-test_accept_then_hang(void)
+KW_TEST(test_accept_then_hang, "/hbase/pool/accept-then-hang")
 {
     fixture on;
     kw_model_hbase settings = fixture_init(&on, 1, FRAMED_COMPACT);
@@ -196,8 +188,7 @@ test_accept_then_hang(void)
 
 /* --- servers stop and start ------------------------------------------------------------------- */
 
-static void
-test_idle_close_is_no_failure(void)
+KW_TEST(test_idle_close_is_no_failure, "/hbase/pool/idle-close-is-no-failure")
 {
     fixture on;
     fixture_start(&on, 1, FRAMED_COMPACT);
@@ -209,8 +200,7 @@ test_idle_close_is_no_failure(void)
     fixture_stop(&on);
 }
 
-static void
-test_waits_for_server(void)
+KW_TEST(test_waits_for_server, "/hbase/pool/waits-for-server")
 {
     fixture on;
     kw_model_hbase settings = fixture_init(&on, 1, FRAMED_COMPACT);
@@ -240,8 +230,7 @@ travelled_mono_ns(void)
 }
 
 /* After ten seconds without a server, waiting calls and new calls fail. */
-static void
-test_patience(void)
+KW_TEST(test_patience, "/hbase/pool/patience")
 {
     kw_clock_inject(NULL, travelled_mono_ns);
     fixture on;
@@ -267,8 +256,7 @@ test_patience(void)
     kw_clock_inject(NULL, NULL);
 }
 
-static void
-test_ping(void)
+KW_TEST(test_ping, "/hbase/pool/ping")
 {
     fixture on;
     kw_model_hbase settings = fixture_init(&on, 1, BUFFERED_BINARY);
@@ -302,8 +290,7 @@ ping_and_stop(fixture *on)
 
 /* The loop is stalled for longer than a server can be silent, with a ping in flight. The reply is in the
  * socket when the loop continues, so the channel is kept. */
-static void
-test_stalled_loop_keeps_channel(void)
+KW_TEST(test_stalled_loop_keeps_channel, "/hbase/pool/stalled-loop-keeps-channel")
 {
     kw_clock_inject(NULL, travelled_mono_ns);
     fixture on;
@@ -325,8 +312,7 @@ test_stalled_loop_keeps_channel(void)
 
 /* The loop was stalled while the server closed the connection: the next call does not use it, so its outcome
  * is certain although it must not be sent twice. */
-static void
-test_stalled_loop_detects_closed_channel(void)
+KW_TEST(test_stalled_loop_detects_closed_channel, "/hbase/pool/stalled-loop-detects-closed-channel")
 {
     kw_clock_inject(NULL, travelled_mono_ns);
     fixture on;
@@ -359,8 +345,7 @@ count_of(const char *text, const char *part)
 
 /* While no server can be reached, it is tried every second, however long its backoff is; the log has one line
  * for the failure and one for its end. */
-static void
-test_outage(void)
+KW_TEST(test_outage, "/hbase/pool/outage")
 {
     fixture on;
     kw_model_hbase settings = fixture_init(&on, 1, FRAMED_COMPACT);
@@ -390,8 +375,7 @@ test_outage(void)
 
 /* A call that HBase rejects again and again for the same reason, as it does while a table is missing, is one
  * warning. */
-static void
-test_repeated_errors(void)
+KW_TEST(test_repeated_errors, "/hbase/pool/repeated-errors")
 {
     fixture on;
     kw_model_hbase settings = fixture_init(&on, 1, FRAMED_COMPACT);
@@ -465,8 +449,7 @@ get_in_pairs(const fake_call *call, fake_answer *to, void *user)
 }
 
 /* Two servers of the same speed get the same number of calls. */
-static void
-test_balance(void)
+KW_TEST(test_balance, "/hbase/pool/balance")
 {
     fixture on;
     fixture_start(&on, 2, FRAMED_COMPACT);
@@ -493,8 +476,7 @@ test_balance(void)
 }
 
 /* Many calls at once open channels one after the other, never more than configured. */
-static void
-test_opens_one_by_one(void)
+KW_TEST(test_opens_one_by_one, "/hbase/pool/opens-one-by-one")
 {
     fixture on;
     kw_model_hbase settings = fixture_init(&on, 1, FRAMED_COMPACT);
@@ -516,8 +498,7 @@ test_opens_one_by_one(void)
     fixture_stop(&on);
 }
 
-static void
-test_pipeline(void)
+KW_TEST(test_pipeline, "/hbase/pool/pipeline")
 {
     fixture on;
     kw_model_hbase settings = fixture_init(&on, 1, BUFFERED_BINARY);
@@ -537,8 +518,7 @@ test_pipeline(void)
 
 /* --- limits and closing ----------------------------------------------------------------------- */
 
-static void
-test_frame_limit(void)
+KW_TEST(test_frame_limit, "/hbase/pool/frame-limit")
 {
     for (size_t i = 0; i < G_N_ELEMENTS(fixture_forms); i++) {
         fixture on;
@@ -560,8 +540,7 @@ test_frame_limit(void)
     }
 }
 
-static void
-test_close_with_calls(void)
+KW_TEST(test_close_with_calls, "/hbase/pool/close-with-calls")
 {
     fixture on;
     fixture_start(&on, 1, FRAMED_COMPACT);
@@ -608,8 +587,7 @@ run_second(void *user)
 }
 
 /* Store handles on two threads share the number of channels, the clock and the readiness. */
-static void
-test_two_loops(void)
+KW_TEST(test_two_loops, "/hbase/pool/two-loops")
 {
     fixture on;
     fixture_start(&on, 2, FRAMED_COMPACT);
@@ -631,8 +609,7 @@ test_two_loops(void)
 }
 
 /* A busy store handle uses the channels that an idle one does not need, but never more than configured. */
-static void
-test_channels_are_shared(void)
+KW_TEST(test_channels_are_shared, "/hbase/pool/channels-are-shared")
 {
     fixture on;
     kw_model_hbase settings = fixture_init(&on, 1, FRAMED_COMPACT);
@@ -655,8 +632,7 @@ test_channels_are_shared(void)
     fixture_stop(&on);
 }
 
-static void
-test_clock(void)
+KW_TEST(test_clock, "/hbase/pool/clock")
 {
     fixture on;
     kw_model_hbase settings = fixture_init(&on, 1, FRAMED_COMPACT);
@@ -685,8 +661,7 @@ __wrap_kw_hbase_heartbeats_start_burst(void *self)
 
 /* A use of the clock wakes the sender. If a store handle on another loop becomes the sender before the
  * wake-up runs, nothing is sent from the first loop. */
-static void
-test_wake_of_former_sender(void)
+KW_TEST(test_wake_of_former_sender, "/hbase/pool/wake-of-former-sender")
 {
     fixture on;
     kw_model_hbase settings = fixture_init(&on, 1, FRAMED_COMPACT);
@@ -726,8 +701,7 @@ travelled_wall_ms(void)
 }
 
 /* The offset needs two clocks. A pause between the two reads must not change it. */
-static void
-test_clock_is_read_at_one_moment(void)
+KW_TEST(test_clock_is_read_at_one_moment, "/hbase/pool/clock-is-read-at-one-moment")
 {
     fixture on;
     kw_model_hbase settings = fixture_init(&on, 1, FRAMED_COMPACT);
@@ -743,38 +717,4 @@ test_clock_is_read_at_one_moment(void)
     g_assert_cmpint(offset, <=, 50);
     fixture_stop(&on);
     kw_clock_inject(NULL, NULL);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/hbase/pool/forms", test_forms);
-    g_test_add_func("/hbase/pool/wrong-form", test_wrong_form);
-    g_test_add_func("/hbase/pool/slow-reply", test_slow_reply);
-    g_test_add_func("/hbase/pool/slow-write", test_slow_write);
-    g_test_add_func("/hbase/pool/deadline-in-queue", test_deadline_in_queue);
-    g_test_add_func("/hbase/pool/after-slow-call", test_after_slow_call);
-    g_test_add_func("/hbase/pool/silent-server", test_silent_server);
-    g_test_add_func("/hbase/pool/accept-then-hang", test_accept_then_hang);
-    g_test_add_func("/hbase/pool/idle-close-is-no-failure", test_idle_close_is_no_failure);
-    g_test_add_func("/hbase/pool/waits-for-server", test_waits_for_server);
-    g_test_add_func("/hbase/pool/patience", test_patience);
-    g_test_add_func("/hbase/pool/ping", test_ping);
-    g_test_add_func("/hbase/pool/stalled-loop-keeps-channel", test_stalled_loop_keeps_channel);
-    g_test_add_func("/hbase/pool/stalled-loop-detects-closed-channel",
-                    test_stalled_loop_detects_closed_channel);
-    g_test_add_func("/hbase/pool/outage", test_outage);
-    g_test_add_func("/hbase/pool/repeated-errors", test_repeated_errors);
-    g_test_add_func("/hbase/pool/balance", test_balance);
-    g_test_add_func("/hbase/pool/opens-one-by-one", test_opens_one_by_one);
-    g_test_add_func("/hbase/pool/pipeline", test_pipeline);
-    g_test_add_func("/hbase/pool/frame-limit", test_frame_limit);
-    g_test_add_func("/hbase/pool/close-with-calls", test_close_with_calls);
-    g_test_add_func("/hbase/pool/two-loops", test_two_loops);
-    g_test_add_func("/hbase/pool/channels-are-shared", test_channels_are_shared);
-    g_test_add_func("/hbase/pool/clock", test_clock);
-    g_test_add_func("/hbase/pool/wake-of-former-sender", test_wake_of_former_sender);
-    g_test_add_func("/hbase/pool/clock-is-read-at-one-moment", test_clock_is_read_at_one_moment);
-    return g_test_run();
 }

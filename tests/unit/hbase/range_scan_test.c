@@ -90,8 +90,7 @@ calls(const fixture *on, kw_hb_method method)
 
 /* --- without failures ------------------------------------------------------------------------- */
 
-static void
-test_whole(void)
+KW_TEST(test_whole, "/hbase/range-scan/whole")
 {
     static const uint32_t sizes[] = {1, 7, 64, 499, 500, 501, 5000};
     fixture on;
@@ -112,8 +111,7 @@ test_whole(void)
     fixture_stop(&on);
 }
 
-static void
-test_bounds(void)
+KW_TEST(test_bounds, "/hbase/range-scan/bounds")
 {
     static const uint32_t sizes[] = {1, 2, 30, 99, 100, 101};
     fixture on;
@@ -137,8 +135,7 @@ test_bounds(void)
 
 /* A fetch never returns too many rows, even if the last row was deleted in the meantime and the scan returns
  * an extra row. */
-static void
-test_last_row_removed(void)
+KW_TEST(test_last_row_removed, "/hbase/range-scan/last-row-removed")
 {
     fixture on;
     start(&on, 1);
@@ -164,8 +161,7 @@ test_last_row_removed(void)
 }
 
 /* Reading one row of many costs one call and one row. */
-static void
-test_one_row(void)
+KW_TEST(test_one_row, "/hbase/range-scan/one-row")
 {
     fixture on;
     start(&on, 1);
@@ -182,8 +178,7 @@ test_one_row(void)
 
 /* The first fetch opens no scanner, however many rows it requests. If it was full and more fetches are
  * expected, the next one does. */
-static void
-test_first_fetch(void)
+KW_TEST(test_first_fetch, "/hbase/range-scan/first-fetch")
 {
     static const struct {
         uint32_t rows;
@@ -215,8 +210,7 @@ test_first_fetch(void)
 }
 
 /* A scan whose filter counts rows has one scanner from the beginning. */
-static void
-test_filter_that_counts(void)
+KW_TEST(test_filter_that_counts, "/hbase/range-scan/filter-that-counts")
 {
     fixture on;
     start(&on, 1);
@@ -234,8 +228,7 @@ test_filter_that_counts(void)
 
 /* --- lost connections ------------------------------------------------------------------------- */
 
-static void
-test_lost_on_the_way(void)
+KW_TEST(test_lost_on_the_way, "/hbase/range-scan/lost-on-the-way")
 {
     for (int reversed = 0; reversed < 2; reversed++) {
         fixture on;
@@ -264,8 +257,7 @@ close_in_scan(const fake_call *call, fake_answer *to, void *user)
         to->kind = FAKE_CLOSE;
 }
 
-static void
-test_lost_under_a_fetch(void)
+KW_TEST(test_lost_under_a_fetch, "/hbase/range-scan/lost-under-a-fetch")
 {
     for (int also_open = 0; also_open < 2; also_open++) {
         fixture on;
@@ -283,8 +275,7 @@ test_lost_under_a_fetch(void)
 
 /* After a restart scanner ids start at 0 again, so another scan's scanner can have our id. It must not be
  * read or closed. */
-static void
-test_id_of_another(void)
+KW_TEST(test_id_of_another, "/hbase/range-scan/id-of-another")
 {
     fixture on;
     start(&on, 1);
@@ -310,8 +301,7 @@ test_id_of_another(void)
 
 /* --- scanners --------------------------------------------------------------------------------- */
 
-static void
-test_expired(void)
+KW_TEST(test_expired, "/hbase/range-scan/expired")
 {
     fixture on;
     start(&on, 1);
@@ -327,8 +317,7 @@ test_expired(void)
     fixture_stop(&on);
 }
 
-static void
-test_close_early(void)
+KW_TEST(test_close_early, "/hbase/range-scan/close-early")
 {
     fixture on;
     start(&on, 1);
@@ -374,8 +363,7 @@ check_close_in_flight(kw_hb_method slow)
     fixture_stop(&on);
 }
 
-static void
-test_close_in_flight(void)
+KW_TEST(test_close_in_flight, "/hbase/range-scan/close-in-flight")
 {
     check_close_in_flight(KW_HB_THBaseService_getScannerResults);
     check_close_in_flight(KW_HB_THBaseService_openScanner);
@@ -383,8 +371,7 @@ test_close_in_flight(void)
 }
 
 /* A range scan is closed before anything was sent. */
-static void
-test_close_queued(void)
+KW_TEST(test_close_queued, "/hbase/range-scan/close-queued")
 {
     fixture on;
     kw_model_hbase settings = fixture_init(&on, 1, FRAMED_COMPACT);
@@ -428,8 +415,7 @@ check_timeout(kw_hb_method slow)
     fixture_stop(&on);
 }
 
-static void
-test_timeout(void)
+KW_TEST(test_timeout, "/hbase/range-scan/timeout")
 {
     check_timeout(KW_HB_THBaseService_openScanner);
     check_timeout(KW_HB_THBaseService_getScannerRows);
@@ -444,8 +430,7 @@ stopped_clock_ns(void)
 }
 
 /* Closing a store handle waits at most half a second for scanners. The clock is stopped during the test. */
-static void
-test_handle_closes_scanners(void)
+KW_TEST(test_handle_closes_scanners, "/hbase/range-scan/handle-closes-scanners")
 {
     fixture on;
     start(&on, 1);
@@ -476,8 +461,7 @@ too_large(const fake_call *call, fake_answer *to, void *user)
         to->frame_bytes = 100 * 1024 * 1024;
 }
 
-static void
-test_too_large(void)
+KW_TEST(test_too_large, "/hbase/range-scan/too-large")
 {
     fixture on;
     start(&on, 1);
@@ -491,8 +475,7 @@ test_too_large(void)
 }
 
 /* A scan that allows it gets the keys of the rows above its limit, in their order. */
-static void
-test_large_rows_omitted(void)
+KW_TEST(test_large_rows_omitted, "/hbase/range-scan/large-rows-omitted")
 {
     fixture on;
     start(&on, 1);
@@ -520,8 +503,7 @@ test_large_rows_omitted(void)
     fixture_stop(&on);
 }
 
-static void
-test_unknown_table(void)
+KW_TEST(test_unknown_table, "/hbase/range-scan/unknown-table")
 {
     fixture on;
     start(&on, 1);
@@ -543,8 +525,7 @@ test_unknown_table(void)
 }
 
 /* Many range scans share few channels. */
-static void
-test_many_range_scans(void)
+KW_TEST(test_many_range_scans, "/hbase/range-scan/many-range-scans")
 {
     enum { SCANS = 40 };
     fixture on;
@@ -569,30 +550,4 @@ test_many_range_scans(void)
         kw_range_scan_close(scans[i]);
     assert_no_scanners(&on);
     fixture_stop(&on);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/hbase/range-scan/whole", test_whole);
-    g_test_add_func("/hbase/range-scan/bounds", test_bounds);
-    g_test_add_func("/hbase/range-scan/last-row-removed", test_last_row_removed);
-    g_test_add_func("/hbase/range-scan/one-row", test_one_row);
-    g_test_add_func("/hbase/range-scan/first-fetch", test_first_fetch);
-    g_test_add_func("/hbase/range-scan/filter-that-counts", test_filter_that_counts);
-    g_test_add_func("/hbase/range-scan/lost-on-the-way", test_lost_on_the_way);
-    g_test_add_func("/hbase/range-scan/lost-under-a-fetch", test_lost_under_a_fetch);
-    g_test_add_func("/hbase/range-scan/id-of-another", test_id_of_another);
-    g_test_add_func("/hbase/range-scan/expired", test_expired);
-    g_test_add_func("/hbase/range-scan/close-early", test_close_early);
-    g_test_add_func("/hbase/range-scan/close-in-flight", test_close_in_flight);
-    g_test_add_func("/hbase/range-scan/close-queued", test_close_queued);
-    g_test_add_func("/hbase/range-scan/timeout", test_timeout);
-    g_test_add_func("/hbase/range-scan/handle-closes-scanners", test_handle_closes_scanners);
-    g_test_add_func("/hbase/range-scan/too-large", test_too_large);
-    g_test_add_func("/hbase/range-scan/large-rows-omitted", test_large_rows_omitted);
-    g_test_add_func("/hbase/range-scan/unknown-table", test_unknown_table);
-    g_test_add_func("/hbase/range-scan/many-range-scans", test_many_range_scans);
-    return g_test_run();
 }

@@ -30,8 +30,7 @@ check_bad_reply(fake_answer bad, kw_wire_form form)
     fixture_stop(&on);
 }
 
-static void
-test_bad_replies(void)
+KW_TEST(test_bad_replies, "/hbase/replies/bad-replies")
 {
     static const fake_answer ways[] = {
         {.sequence_shift = 1},
@@ -61,8 +60,7 @@ lose_then_refuse(const fake_call *call, fake_answer *to, void *user)
 
 /* The first attempt was applied and its reply lost. The rejection of the second one says nothing about the
  * first. */
-static void
-test_refused_when_sent_again(void)
+KW_TEST(test_refused_when_sent_again, "/hbase/replies/refused-when-sent-again")
 {
     fixture on;
     fixture_start(&on, 1, FRAMED_COMPACT);
@@ -74,8 +72,7 @@ test_refused_when_sent_again(void)
 }
 
 /* A second reply to the same call must not become the reply to the next call. */
-static void
-test_reply_twice(void)
+KW_TEST(test_reply_twice, "/hbase/replies/reply-twice")
 {
     for (size_t i = 0; i < G_N_ELEMENTS(fixture_forms); i++) {
         fixture on;
@@ -92,8 +89,7 @@ test_reply_twice(void)
     }
 }
 
-static void
-test_huge_reply(void)
+KW_TEST(test_huge_reply, "/hbase/replies/huge-reply")
 {
     fixture on;
     fixture_start(&on, 1, FRAMED_COMPACT);
@@ -128,16 +124,14 @@ connections_after(kw_wire_exception_type type, kw_code code, bool unknown)
     return connections;
 }
 
-static void
-test_exceptions(void)
+KW_TEST(test_exceptions, "/hbase/replies/exceptions")
 {
     g_assert_cmpuint(connections_after(KW_WIRE_EXCEPTION_INTERNAL_ERROR, KW_REFUSED, true), ==, 1);
     g_assert_cmpuint(connections_after(KW_WIRE_EXCEPTION_UNKNOWN_METHOD, KW_REFUSED, false), ==, 1);
     g_assert_cmpuint(connections_after(KW_WIRE_EXCEPTION_PROTOCOL_ERROR, KW_INTERNAL, false), ==, 2);
 }
 
-static void
-test_bad_filter(void)
+KW_TEST(test_bad_filter, "/hbase/replies/bad-filter")
 {
     fixture on;
     fixture_start(&on, 1, BUFFERED_BINARY);
@@ -158,8 +152,7 @@ test_bad_filter(void)
 
 /* --- errors of HBase -------------------------------------------------------------------------- */
 
-static void
-test_temporary_failure_is_retried(void)
+KW_TEST(test_temporary_failure_is_retried, "/hbase/replies/temporary-failure-is-retried")
 {
     fixture on;
     fixture_start(&on, 1, FRAMED_COMPACT);
@@ -183,8 +176,7 @@ test_temporary_failure_is_retried(void)
 
 /* If all calls fail, the number of retries is limited by the saved budget and a fifth of the calls. (Gets
  * with an unsafe filter are sent alone.) */
-static void
-test_retry_budget(void)
+KW_TEST(test_retry_budget, "/hbase/replies/retry-budget")
 {
     fixture on;
     fixture_start(&on, 1, FRAMED_COMPACT);
@@ -228,8 +220,7 @@ check_counted(int64_t before[4], int64_t all, int64_t reads, int64_t writes, int
 }
 
 /* Every sent call counts once, a call sent again counts again, and pings do not count. */
-static void
-test_calls_are_counted(void)
+KW_TEST(test_calls_are_counted, "/hbase/replies/calls-are-counted")
 {
     fixture on;
     int64_t before[4];
@@ -257,20 +248,4 @@ test_calls_are_counted(void)
     answer_clear(&got);
     g_assert_cmpint(kw_metrics_read(KW_METRIC_store_calls_read), ==, before[1]);
     fixture_stop(&on);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/hbase/replies/bad-replies", test_bad_replies);
-    g_test_add_func("/hbase/replies/refused-when-sent-again", test_refused_when_sent_again);
-    g_test_add_func("/hbase/replies/reply-twice", test_reply_twice);
-    g_test_add_func("/hbase/replies/huge-reply", test_huge_reply);
-    g_test_add_func("/hbase/replies/exceptions", test_exceptions);
-    g_test_add_func("/hbase/replies/bad-filter", test_bad_filter);
-    g_test_add_func("/hbase/replies/temporary-failure-is-retried", test_temporary_failure_is_retried);
-    g_test_add_func("/hbase/replies/retry-budget", test_retry_budget);
-    g_test_add_func("/hbase/replies/calls-are-counted", test_calls_are_counted);
-    return g_test_run();
 }

@@ -23,8 +23,7 @@ reads(const fixture *on)
            thrift2_fake_calls(on->fakes[0], KW_HB_THBaseService_getMultiple);
 }
 
-static void
-test_hot_key(void)
+KW_TEST(test_hot_key, "/hbase/sharing/hot-key")
 {
     fixture on;
     g_autofree answer *answers = g_new0(answer, MANY);
@@ -43,8 +42,7 @@ test_hot_key(void)
 }
 
 /* Gets with different columns, versions or rows are not equal. */
-static void
-test_not_equal(void)
+KW_TEST(test_not_equal, "/hbase/sharing/not-equal")
 {
     enum { KINDS = 4 };
     fixture on;
@@ -82,8 +80,7 @@ first_get_at_gate(const fake_call *call, fake_answer *to, void *user)
         to->gate = 1;
 }
 
-static void
-test_never_joins_sent_get(void)
+KW_TEST(test_never_joins_sent_get, "/hbase/sharing/never-joins-sent-get")
 {
     fixture on;
     answer old = {0}, fresh = {0};
@@ -113,8 +110,7 @@ put_calls(const fixture *on)
 }
 
 /* A thousand puts at once use few connections and few calls. */
-static void
-test_puts_share(void)
+KW_TEST(test_puts_share, "/hbase/sharing/puts-share")
 {
     fixture on;
     g_autofree bed_cell_write *writes = g_new0(bed_cell_write, MANY);
@@ -139,8 +135,7 @@ test_puts_share(void)
 }
 
 /* The same with store/order, where the gateway assigns the timestamps. */
-static void
-test_stamped_puts_share(void)
+KW_TEST(test_stamped_puts_share, "/hbase/sharing/stamped-puts-share")
 {
     static const kw_ordering stamped = {.regime.order = KW_WRITE_ORDER_STAMP,
                                         .family = {(const uint8_t *)"f", 1}};
@@ -183,8 +178,7 @@ test_stamped_puts_share(void)
 }
 
 /* A single caller never waits for a batch. */
-static void
-test_alone(void)
+KW_TEST(test_alone, "/hbase/sharing/alone")
 {
     fixture on;
     fixture_start(&on, 1, FRAMED_COMPACT);
@@ -199,8 +193,7 @@ test_alone(void)
 /* --- order ------------------------------------------------------------------------------------ */
 
 /* Writes to one row that wait at the same time are applied in the order in which they were started. */
-static void
-test_order(void)
+KW_TEST(test_order, "/hbase/sharing/order")
 {
     enum { WRITES = 62, ROWS = 5 }; /* the last is a put */
     fixture on;
@@ -231,18 +224,4 @@ test_order(void)
         fixture_value(bed_get(&on.bed, "t", rows[row], 60000), "61");
     }
     fixture_stop(&on);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/hbase/sharing/hot-key", test_hot_key);
-    g_test_add_func("/hbase/sharing/not-equal", test_not_equal);
-    g_test_add_func("/hbase/sharing/never-joins-sent-get", test_never_joins_sent_get);
-    g_test_add_func("/hbase/sharing/puts-share", test_puts_share);
-    g_test_add_func("/hbase/sharing/stamped-puts-share", test_stamped_puts_share);
-    g_test_add_func("/hbase/sharing/alone", test_alone);
-    g_test_add_func("/hbase/sharing/order", test_order);
-    return g_test_run();
 }

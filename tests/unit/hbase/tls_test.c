@@ -28,8 +28,7 @@ start(fixture *on, const certificates *certs, const char *leaf, kw_wire_form for
     return context;
 }
 
-static void
-test_good(void)
+KW_TEST(test_good, "/hbase/tls/good")
 {
     certificates *certs = certificates_new();
     g_autofree char *ca = certificates_file(certs, "ca.pem");
@@ -55,8 +54,7 @@ test_good(void)
 }
 
 /* With a certificate for another name, or of an untrusted authority, no call is sent. */
-static void
-test_refused(void)
+KW_TEST(test_refused, "/hbase/tls/refused")
 {
     certificates *certs = certificates_new();
     g_autofree char *ca = certificates_file(certs, "ca.pem");
@@ -79,8 +77,7 @@ test_refused(void)
     certificates_free(certs);
 }
 
-static void
-test_bad_files(void)
+KW_TEST(test_bad_files, "/hbase/tls/bad-files")
 {
     kw_model_server server = {.host = "127.0.0.1", .port = 1};
     kw_model_hbase settings = bed_settings(&server, 1, true, true);
@@ -90,14 +87,4 @@ test_bad_files(void)
     g_assert_null(kw_hbase_open(&settings, &error));
     g_assert_cmpint(error.code, ==, KW_INVALID);
     g_assert_nonnull(strstr(error.text, "/nowhere/ca.pem"));
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/hbase/tls/good", test_good);
-    g_test_add_func("/hbase/tls/refused", test_refused);
-    g_test_add_func("/hbase/tls/bad-files", test_bad_files);
-    return g_test_run();
 }

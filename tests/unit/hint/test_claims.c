@@ -30,8 +30,7 @@ is_wrong(const char *what, claim_model model)
     g_free(found.wrong);
 }
 
-static void
-test_puts(void)
+KW_TEST(test_puts, "/hint/claims/puts")
 {
     claim_model model = claim_model_new();
     is_right("puts", model);
@@ -48,8 +47,7 @@ test_puts(void)
     is_right("four calls", model);
 }
 
-static void
-test_without_safeguards(void)
+KW_TEST(test_without_safeguards, "/hint/claims/without-safeguards")
 {
     claim_model fence = claim_model_new(), reads = claim_model_new(), renewal = claim_model_new(), row;
     row = renewal;
@@ -82,8 +80,7 @@ with_cleaner(void)
     return model;
 }
 
-static void
-test_cleaner(void)
+KW_TEST(test_cleaner, "/hint/claims/cleaner")
 {
     claim_model model = with_cleaner(), age, window, any, clocks;
     is_right("the cleaner", model);
@@ -101,8 +98,7 @@ test_cleaner(void)
     is_wrong("a delete that does not compare", any);
 }
 
-static void
-test_without_atomics(void)
+KW_TEST(test_without_atomics, "/hint/claims/without-atomics")
 {
     claim_model model = with_cleaner(), young, after, window, held;
     model.atomics = false;
@@ -121,8 +117,7 @@ test_without_atomics(void)
     is_wrong("a row that is written long after its claim", window);
 }
 
-static void
-test_filling(void)
+KW_TEST(test_filling, "/hint/claims/filling")
 {
     claim_model model = claim_model_new(), conflicts, early;
     model.unfilled = true;
@@ -133,16 +128,4 @@ test_filling(void)
     is_wrong("a path that is filled with a conflict", conflicts);
     early.fills_early = true;
     is_wrong("a path that is filled while puts write no claims", early);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/hint/claims/puts", test_puts);
-    g_test_add_func("/hint/claims/without-safeguards", test_without_safeguards);
-    g_test_add_func("/hint/claims/cleaner", test_cleaner);
-    g_test_add_func("/hint/claims/without-atomics", test_without_atomics);
-    g_test_add_func("/hint/claims/filling", test_filling);
-    return g_test_run();
 }

@@ -30,8 +30,7 @@ are_right(const char *what, write_model model)
     is_right(what, model);
 }
 
-static void
-test_puts(void)
+KW_TEST(test_puts, "/hint/cleaner/puts")
 {
     write_model model = base(KW_WRITE_ORDER_STORE), removals;
     model.calls = DEEP;
@@ -50,8 +49,7 @@ test_puts(void)
     are_right("partial puts and removals", removals);
 }
 
-static void
-test_reads(void)
+KW_TEST(test_reads, "/hint/cleaner/reads")
 {
     write_model model = base(KW_WRITE_ORDER_STORE);
     model.finds = true;
@@ -60,8 +58,7 @@ test_reads(void)
     are_right("puts and reads", model);
 }
 
-static void
-test_two_cleans(void)
+KW_TEST(test_two_cleans, "/hint/cleaner/two-cleans")
 {
     write_model model = base(KW_WRITE_ORDER_STORE);
     model.cleans = 2;
@@ -70,8 +67,7 @@ test_two_cleans(void)
     are_right("two cleanings", model);
 }
 
-static void
-test_age(void)
+KW_TEST(test_age, "/hint/cleaner/age")
 {
     write_model model = base(KW_WRITE_ORDER_STORE), late, window;
     model.no_age = true;
@@ -89,8 +85,7 @@ test_age(void)
     is_wrong("a row that is sent long after its hint", window);
 }
 
-static void
-test_order_of_reads(void)
+KW_TEST(test_order_of_reads, "/hint/cleaner/order-of-reads")
 {
     write_model model = base(KW_WRITE_ORDER_STORE);
     model.ticks = 6;
@@ -108,8 +103,7 @@ test_order_of_reads(void)
 
 /* The cleaner must not delete a hint because of a row that the clock has not passed: a put of another gateway
  * can still go below it. */
-static void
-test_clock(void)
+KW_TEST(test_clock, "/hint/cleaner/clock")
 {
     write_model model = base(KW_WRITE_ORDER_STAMP);
     model.window = model.late = 0;
@@ -124,8 +118,7 @@ test_clock(void)
     is_wrong("a cleaner that does not wait for the clock", model);
 }
 
-static void
-test_expiry(void)
+KW_TEST(test_expiry, "/hint/cleaner/expiry")
 {
     write_model model = base(KW_WRITE_ORDER_STORE);
     model.tuples[0] = AB;
@@ -142,18 +135,4 @@ test_expiry(void)
     model.same_no_hint = false;
     model.hint_ttl = 2;
     is_wrong("hints with the TTL of the row", model);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/hint/cleaner/puts", test_puts);
-    g_test_add_func("/hint/cleaner/reads", test_reads);
-    g_test_add_func("/hint/cleaner/two-cleans", test_two_cleans);
-    g_test_add_func("/hint/cleaner/age", test_age);
-    g_test_add_func("/hint/cleaner/order-of-reads", test_order_of_reads);
-    g_test_add_func("/hint/cleaner/clock", test_clock);
-    g_test_add_func("/hint/cleaner/expiry", test_expiry);
-    return g_test_run();
 }

@@ -51,8 +51,7 @@ with_pages_of(int limit)
     return model;
 }
 
-static void
-test_one_page(void)
+KW_TEST(test_one_page, "/hint/pages/one-page")
 {
     page_model model = page_model_new();
     are_right("one page", model);
@@ -66,8 +65,7 @@ test_one_page(void)
     is_right("one page, three moves", model);
 }
 
-static void
-test_pages(void)
+KW_TEST(test_pages, "/hint/pages/pages")
 {
     page_model model = with_pages_of(1), two = with_pages_of(2);
     are_right("pages of one record", model);
@@ -81,8 +79,7 @@ test_pages(void)
     is_right("pages, two writers, three moves", model);
 }
 
-static void
-test_without_safeguards(void)
+KW_TEST(test_without_safeguards, "/hint/pages/without-safeguards")
 {
     page_model hints = page_model_new(), any = with_pages_of(1), memory = with_pages_of(1);
     hints.only_hints = true;
@@ -99,8 +96,7 @@ test_without_safeguards(void)
     is_wrong("no memory, and a record that was written just before", memory);
 }
 
-static void
-test_times(void)
+KW_TEST(test_times, "/hint/pages/times")
 {
     page_model lag = page_model_new(), keep = page_model_new(), exact = page_model_new();
     lag.starts_no_lag = true;
@@ -118,8 +114,7 @@ test_times(void)
     is_wrong("a query that takes longer than hints are kept", keep);
 }
 
-static void
-test_batches(void)
+KW_TEST(test_batches, "/hint/pages/batches")
 {
     page_model set = page_model_new(), end = page_model_new(), first = page_model_new();
     set.no_page_set = true;
@@ -129,16 +124,4 @@ test_batches(void)
     first.rows_first = true;
     first.batch = 3;
     is_wrong("rows are read before the batch is complete", first);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/hint/pages/one-page", test_one_page);
-    g_test_add_func("/hint/pages/pages", test_pages);
-    g_test_add_func("/hint/pages/without-safeguards", test_without_safeguards);
-    g_test_add_func("/hint/pages/times", test_times);
-    g_test_add_func("/hint/pages/batches", test_batches);
-    return g_test_run();
 }

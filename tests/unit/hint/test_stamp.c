@@ -25,8 +25,7 @@ small(void)
     return model;
 }
 
-static void
-test_puts(void)
+KW_TEST(test_puts, "/hint/stamp/puts")
 {
     write_model model = base(), late, outside;
     model.gets = model.finds = true;
@@ -45,8 +44,7 @@ test_puts(void)
     is_right("puts of other fields", outside);
 }
 
-static void
-test_three_calls(void)
+KW_TEST(test_three_calls, "/hint/stamp/three-calls")
 {
     write_model model = small();
     model.gets = true;
@@ -61,8 +59,7 @@ test_three_calls(void)
     is_right("putIf", model);
 }
 
-static void
-test_order_of_steps(void)
+KW_TEST(test_order_of_steps, "/hint/stamp/order-of-steps")
 {
     write_model model = base();
     model.programs[KW_HINT_PUT_FULL] = (kw_hint_program){
@@ -73,8 +70,7 @@ test_order_of_steps(void)
     is_wrong("the row together with its hint", model);
 }
 
-static void
-test_partial_puts(void)
+KW_TEST(test_partial_puts, "/hint/stamp/partial-puts")
 {
     write_model model = base(), fields = base();
     model.programs[KW_HINT_PUT_PARTIAL] = (kw_hint_program){
@@ -95,8 +91,7 @@ test_partial_puts(void)
 }
 
 /* A field of the tuple that is absent, beside a full put with a lower or equal stamp. */
-static void
-test_absent_fields(void)
+KW_TEST(test_absent_fields, "/hint/stamp/absent-fields")
 {
     write_model model = base();
     model.first[0] = 0;
@@ -113,8 +108,7 @@ test_absent_fields(void)
     is_wrong("an absent field that is removed up to the stamp itself", model);
 }
 
-static void
-test_three_fields(void)
+KW_TEST(test_three_fields, "/hint/stamp/three-fields")
 {
     write_model model = base();
     model.tuples[0] = ABC;
@@ -133,8 +127,7 @@ test_three_fields(void)
     is_right("three fields, three puts", model);
 }
 
-static void
-test_two_paths(void)
+KW_TEST(test_two_paths, "/hint/stamp/two-paths")
 {
     write_model model = base();
     model.tuples[0] = AB;
@@ -148,18 +141,4 @@ test_two_paths(void)
     model.no_closure = false;
     model.tuples[0] = A;
     is_right("two paths", model);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/hint/stamp/puts", test_puts);
-    g_test_add_func("/hint/stamp/three-calls", test_three_calls);
-    g_test_add_func("/hint/stamp/order-of-steps", test_order_of_steps);
-    g_test_add_func("/hint/stamp/partial-puts", test_partial_puts);
-    g_test_add_func("/hint/stamp/absent-fields", test_absent_fields);
-    g_test_add_func("/hint/stamp/three-fields", test_three_fields);
-    g_test_add_func("/hint/stamp/two-paths", test_two_paths);
-    return g_test_run();
 }

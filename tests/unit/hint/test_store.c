@@ -25,8 +25,7 @@ with_steps(write_model model, kw_hint_operation operation, kw_hint_program progr
     return model;
 }
 
-static void
-test_puts(void)
+KW_TEST(test_puts, "/hint/store/puts")
 {
     write_model model = base(), removals = base(), from_nothing = base(), late = base(), outside = base();
     is_right("puts", model);
@@ -45,8 +44,7 @@ test_puts(void)
     is_right("puts of other fields", outside);
 }
 
-static void
-test_conditions(void)
+KW_TEST(test_conditions, "/hint/store/conditions")
 {
     write_model model = base();
     model.puts = GIVES(AB);
@@ -59,8 +57,7 @@ test_conditions(void)
     is_right("putIf and removals", model);
 }
 
-static void
-test_order_of_steps(void)
+KW_TEST(test_order_of_steps, "/hint/store/order-of-steps")
 {
     write_model model = base();
     is_wrong("the row before its hint",
@@ -75,8 +72,7 @@ test_order_of_steps(void)
                         (kw_hint_program){.steps = {KW_HINT_STEP_NATIVE, KW_HINT_STEP_HINTS}}));
 }
 
-static void
-test_partial_puts(void)
+KW_TEST(test_partial_puts, "/hint/store/partial-puts")
 {
     write_model model = base();
     const kw_hint_program blind = {.steps = {KW_HINT_STEP_PUT}};
@@ -97,8 +93,7 @@ test_partial_puts(void)
 }
 
 /* The row's region moves to a slow clock: a put can stay hidden, but a tuple shows whole or not at all. */
-static void
-test_slow_clock(void)
+KW_TEST(test_slow_clock, "/hint/store/slow-clock")
 {
     write_model model = base(), incomplete;
     model.row_moves = 1;
@@ -115,8 +110,7 @@ test_slow_clock(void)
     is_wrong("a slow clock, and a tuple that is not complete", incomplete);
 }
 
-static void
-test_removals(void)
+KW_TEST(test_removals, "/hint/store/removals")
 {
     write_model model = base(), outside = base(), unmarked;
     model.removals = GIVES(ABC) | GIVES(A);
@@ -139,8 +133,7 @@ test_removals(void)
     is_wrong("a removal that does not notice a compare", model);
 }
 
-static void
-test_three_fields(void)
+KW_TEST(test_three_fields, "/hint/store/three-fields")
 {
     write_model model = base();
     model.tuples[0] = ABC;
@@ -172,8 +165,7 @@ two_paths(kw_hint_fields one, kw_hint_fields other)
     return model;
 }
 
-static void
-test_two_paths(void)
+KW_TEST(test_two_paths, "/hint/store/two-paths")
 {
     write_model shared = two_paths(AB, B | C), apart = two_paths(A, B | C), moved;
     is_right("two paths", apart);
@@ -193,19 +185,4 @@ test_two_paths(void)
     moved.calls = 3;
     moved.no_closure = true;
     is_wrong("two paths that share a field, each written alone, a slow clock", moved);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/hint/store/puts", test_puts);
-    g_test_add_func("/hint/store/conditions", test_conditions);
-    g_test_add_func("/hint/store/order-of-steps", test_order_of_steps);
-    g_test_add_func("/hint/store/partial-puts", test_partial_puts);
-    g_test_add_func("/hint/store/slow-clock", test_slow_clock);
-    g_test_add_func("/hint/store/removals", test_removals);
-    g_test_add_func("/hint/store/three-fields", test_three_fields);
-    g_test_add_func("/hint/store/two-paths", test_two_paths);
-    return g_test_run();
 }

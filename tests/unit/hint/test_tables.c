@@ -16,8 +16,7 @@
 
 /* --- tuples ----------------------------------------------------------------------------------------- */
 
-static void
-test_parts(void)
+KW_TEST(test_parts, "/hint/tables/parts")
 {
     g_assert_cmpint(kw_hint_part_of(STATUS | CREATED, STATUS | CREATED | AMOUNT), ==, KW_HINT_FULL);
     g_assert_cmpint(kw_hint_part_of(STATUS | CREATED, STATUS | AMOUNT), ==, KW_HINT_PARTIAL);
@@ -25,8 +24,7 @@ test_parts(void)
 }
 
 /* Paths that share a field are touched together. */
-static void
-test_puts(void)
+KW_TEST(test_puts, "/hint/tables/puts")
 {
     const kw_hint_fields tuples[] = {STATUS | CREATED, CREATED | BUYER, AMOUNT};
     kw_hint_put status = kw_hint_put_of(tuples, 3, STATUS), amount = kw_hint_put_of(tuples, 3, AMOUNT);
@@ -50,8 +48,7 @@ mutation(unsigned field, kw_hint_fields seen, kw_write_order order)
     return kw_hint_mutation_of(put, field, STATUS | AMOUNT, seen, order);
 }
 
-static void
-test_mutations(void)
+KW_TEST(test_mutations, "/hint/tables/mutations")
 {
     g_assert_cmpint(mutation(0, 0, KW_WRITE_ORDER_STORE), ==, KW_HINT_WRITE_GIVEN);
     g_assert_cmpint(mutation(1, CREATED, KW_WRITE_ORDER_STORE), ==, KW_HINT_WRITE_SEEN);
@@ -64,8 +61,7 @@ test_mutations(void)
     g_assert_cmpint(kw_hint_gone_until(1000), ==, 999);
 }
 
-static void
-test_needed(void)
+KW_TEST(test_needed, "/hint/tables/needed")
 {
     const kw_hint_fields tuple = STATUS | CREATED;
     g_assert_true(kw_hint_is_needed(tuple, 0, tuple, 0, false));
@@ -113,8 +109,7 @@ check_program(kw_write_order order, kw_hint_operation operation)
     g_assert_true(!program.leaves_generation || program.needs_atomics);
 }
 
-static void
-test_programs(void)
+KW_TEST(test_programs, "/hint/tables/programs")
 {
     for (kw_hint_operation operation = 0; operation < KW_HINT_OPERATIONS; operation++) {
         check_program(KW_WRITE_ORDER_STORE, operation);
@@ -128,8 +123,7 @@ test_programs(void)
     }
 }
 
-static void
-test_replies(void)
+KW_TEST(test_replies, "/hint/tables/replies")
 {
     g_assert_cmpint(kw_hint_next_after(KW_HINT_STEP_HINTS, KW_HINT_REPLY_OK), ==, KW_HINT_NEXT_STEP);
     g_assert_cmpint(kw_hint_next_after(KW_HINT_STEP_REMOVE, KW_HINT_REPLY_NOT_MET), ==, KW_HINT_NEXT_READ);
@@ -143,8 +137,7 @@ test_replies(void)
 static const kw_hint_limits limits = {
     .window_ms = 30, .late_ms = 40, .clock_difference_ms = 30, .keep_ms = 600};
 
-static void
-test_age(void)
+KW_TEST(test_age, "/hint/tables/age")
 {
     kw_hint_limits unknown = limits;
     unknown.late_ms = KW_HINT_NO_TIME;
@@ -156,8 +149,7 @@ test_age(void)
     g_assert_false(kw_hint_is_old(1000, 5000, &unknown));
 }
 
-static void
-test_cleaning(void)
+KW_TEST(test_cleaning, "/hint/tables/cleaning")
 {
     kw_hint_facts facts = {.hint_ms = 1000, .earliest_ms = 2000, .newest_ms = 1399};
     g_assert_true(kw_hint_can_be_cleaned(&facts, &limits));
@@ -174,8 +166,7 @@ test_cleaning(void)
     g_assert_false(kw_hint_can_be_cleaned(&facts, &limits));
 }
 
-static void
-test_lag(void)
+KW_TEST(test_lag, "/hint/tables/lag")
 {
     kw_hint_facts facts = {.hint_ms = 1000, .earliest_ms = 2000, .newest_ms = 1399};
     kw_hint_limits lagging = limits;
@@ -187,8 +178,7 @@ test_lag(void)
     g_assert_true(kw_hint_can_be_cleaned(&facts, &lagging));
 }
 
-static void
-test_expiry(void)
+KW_TEST(test_expiry, "/hint/tables/expiry")
 {
     const int64_t ttls_s[] = {60, 3600, 0};
     g_assert_cmpint(kw_hint_ttl_s(ttls_s, 2, false), ==, 3600 + 86400);
@@ -199,8 +189,7 @@ test_expiry(void)
 
 /* --- pages ------------------------------------------------------------------------------------------ */
 
-static void
-test_returned(void)
+KW_TEST(test_returned, "/hint/tables/returned")
 {
     kw_hint_limits lagging = {.lag_ms = 10};
     g_assert_cmpint(kw_hint_query_start_ms(100, &lagging), ==, 90);
@@ -225,8 +214,7 @@ test_returned(void)
     g_assert_false(kw_hint_is_returned(&remembered, 90));
 }
 
-static void
-test_memory(void)
+KW_TEST(test_memory, "/hint/tables/memory")
 {
     kw_hint_memory memory = {.count = 0};
     for (uint64_t hash = 1; hash <= KW_HINT_MEMORY; hash++)
@@ -249,8 +237,7 @@ claim_next(kw_hint_claim_step step, bool atomics, bool is_other, bool is_old, bo
     return kw_hint_claim_next(step, &facts);
 }
 
-static void
-test_claims(void)
+KW_TEST(test_claims, "/hint/tables/claims")
 {
     const kw_hint_claim_facts not_met = {.atomics = true};
     g_assert_cmpint(claim_next(KW_HINT_CLAIM_READ, true, false, false, false), ==, KW_HINT_CLAIM_WRITE);
@@ -271,24 +258,4 @@ test_claims(void)
     facts.has_tuple = false;
     facts.earliest_ms = 1100;
     g_assert_false(kw_hint_claim_can_be_cleaned(&facts, &limits));
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/hint/tables/parts", test_parts);
-    g_test_add_func("/hint/tables/puts", test_puts);
-    g_test_add_func("/hint/tables/mutations", test_mutations);
-    g_test_add_func("/hint/tables/needed", test_needed);
-    g_test_add_func("/hint/tables/programs", test_programs);
-    g_test_add_func("/hint/tables/replies", test_replies);
-    g_test_add_func("/hint/tables/age", test_age);
-    g_test_add_func("/hint/tables/cleaning", test_cleaning);
-    g_test_add_func("/hint/tables/lag", test_lag);
-    g_test_add_func("/hint/tables/expiry", test_expiry);
-    g_test_add_func("/hint/tables/returned", test_returned);
-    g_test_add_func("/hint/tables/memory", test_memory);
-    g_test_add_func("/hint/tables/claims", test_claims);
-    return g_test_run();
 }

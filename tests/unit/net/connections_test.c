@@ -91,8 +91,7 @@ serve_one(net_host *host)
 }
 
 /* A connection beyond a limit gets the reason as the answer to its first call. */
-static void
-test_refusals_have_a_reason(void)
+KW_TEST(test_refusals_have_a_reason, "/net/connections/refusals")
 {
     int64_t accepted = kw_metrics_read(KW_METRIC_connections_accepted);
     int64_t refused = kw_metrics_read(KW_METRIC_connections_refused);
@@ -120,8 +119,7 @@ nothing(net_host *host, void *user)
 }
 
 /* New limits apply to new connections. */
-static void
-test_limits_of_a_peer(void)
+KW_TEST(test_limits_of_a_peer, "/net/connections/limits-of-a-peer")
 {
     int64_t of_peer = kw_metrics_read(KW_METRIC_connections_refused_peer);
     kw_net_limits limits = net_host_limits();
@@ -147,8 +145,7 @@ test_limits_of_a_peer(void)
 
 /* When a refused connection ends, another one can wait for its call. So each of 70 connections, one after
  * another, gets the reason, although at most 64 can wait at a time. */
-static void
-test_waiting_refusals_are_counted(void)
+KW_TEST(test_waiting_refusals_are_counted, "/net/connections/waiting-refusals")
 {
     kw_net_limits limits = net_host_limits();
     limits.connections = 1;
@@ -175,8 +172,7 @@ test_waiting_refusals_are_counted(void)
 
 /* While 64 refused connections wait for their calls, further ones are closed at once. They leave no trace:
  * later refusals can wait again. */
-static void
-test_too_many_waiting_refusals(void)
+KW_TEST(test_too_many_waiting_refusals, "/net/connections/too-many-waiting-refusals")
 {
     kw_net_limits limits = net_host_limits();
     limits.connections = 1;
@@ -192,8 +188,7 @@ test_too_many_waiting_refusals(void)
 }
 
 /* A refused connection is closed soon if no call arrives, and at once if the call is too long. */
-static void
-test_refused_connections_end(void)
+KW_TEST(test_refused_connections_end, "/net/connections/refused-end")
 {
     kw_net_limits limits = net_host_limits();
     limits.connections = 1;
@@ -211,8 +206,7 @@ test_refused_connections_end(void)
 }
 
 /* New time limits also apply to open connections. */
-static void
-test_new_time_limits(void)
+KW_TEST(test_new_time_limits, "/net/connections/new-time-limits")
 {
     net_host *host = net_host_new(net_host_limits(), "127.0.0.1", NULL);
     int client = serve_one(host);
@@ -225,8 +219,7 @@ test_new_time_limits(void)
 
 /* While the process has no free descriptor, no connection is accepted. Waiting connections are accepted
  * later. */
-static void
-test_no_descriptor(void)
+KW_TEST(test_no_descriptor, "/net/connections/no-descriptor")
 {
     net_host *host = net_host_new(net_host_limits(), "127.0.0.1", NULL);
     int64_t failed = kw_metrics_read(KW_METRIC_accepts_failed);
@@ -270,8 +263,7 @@ test_no_descriptor(void)
 
 /* After its last reply, a broken connection still reads what the client sends, so that the client can read
  * the reply. It does so for two seconds only. */
-static void
-test_lingering(void)
+KW_TEST(test_lingering, "/net/connections/lingering")
 {
     net_host *host = net_host_new(net_host_limits(), "127.0.0.1", NULL);
     int client = client_open(host);
@@ -296,8 +288,7 @@ test_lingering(void)
 }
 
 /* While the gateway drains, calls that arrived before are served and later ones are refused. */
-static void
-test_draining(void)
+KW_TEST(test_draining, "/net/connections/draining")
 {
     net_host *host = net_host_new(net_host_limits(), "127.0.0.1", NULL);
     int client = client_open(host);
@@ -330,8 +321,7 @@ call_while_busy(net_host *host, void *user)
 
 /* While draining, a call is refused with a reply if it arrived before the loop detected that its connection
  * was quiet. */
-static void
-test_call_before_quiet(void)
+KW_TEST(test_call_before_quiet, "/net/connections/call before quiet")
 {
     net_host *host = net_host_new(net_host_limits(), "127.0.0.1", NULL);
     int client = client_open(host);
@@ -351,8 +341,7 @@ test_call_before_quiet(void)
 }
 
 /* kw_net_close_now ends a drain that waits for a call, however often it is called while the loop is busy. */
-static void
-test_hurry(void)
+KW_TEST(test_hurry, "/net/connections/hurry")
 {
     net_host *host = net_host_new(net_host_limits(), "127.0.0.1", NULL);
     int client = client_open(host);
@@ -406,8 +395,7 @@ other_end_of(int client)
 }
 
 /* The kernel notices a client that has disappeared. */
-static void
-test_keepalive(void)
+KW_TEST(test_keepalive, "/net/connections/keepalive")
 {
     net_host *host = net_host_new(net_host_limits(), "127.0.0.1", NULL);
     int client = serve_one(host), on = 0, idle_s = 0;
@@ -422,8 +410,7 @@ test_keepalive(void)
 }
 
 /* A loop whose connections are quiet sleeps. */
-static void
-test_quiet_loop(void)
+KW_TEST(test_quiet_loop, "/net/connections/quiet-loop")
 {
     unsigned iterations = 0;
     net_host *host = net_host_new(net_host_limits(), "127.0.0.1", NULL);
@@ -437,8 +424,7 @@ test_quiet_loop(void)
 }
 
 /* Each loop is a thread with a name. */
-static void
-test_thread_names(void)
+KW_TEST(test_thread_names, "/net/connections/thread-names")
 {
     net_host *host = net_host_new(net_host_limits(), "127.0.0.1", NULL);
     GDir *tasks = g_dir_open("/proc/self/task", 0, NULL);
@@ -463,8 +449,7 @@ sleep_long(net_host *host, void *user)
 }
 
 /* A loop that is busy for a long time does not count as alive. */
-static void
-test_alive(void)
+KW_TEST(test_alive, "/net/connections/alive")
 {
     net_host *host = net_host_new(net_host_limits(), "127.0.0.1", NULL);
     bool alive = true;
@@ -484,8 +469,7 @@ check_peer_of_six(net_host *host, void *user)
     g_assert_nonnull(strstr(kw_request_peer(net_host_request(host, 0)), "::1:"));
 }
 
-static void
-test_version_six(void)
+KW_TEST(test_version_six, "/net/connections/version-six")
 {
     int probe = socket(AF_INET6, SOCK_STREAM, 0);
     struct sockaddr_in6 address = {.sin6_family = AF_INET6, .sin6_addr = in6addr_loopback};
@@ -505,27 +489,4 @@ test_version_six(void)
     client_expect(client, 2, 'a');
     close(client);
     net_host_free(host);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/net/connections/refusals", test_refusals_have_a_reason);
-    g_test_add_func("/net/connections/limits-of-a-peer", test_limits_of_a_peer);
-    g_test_add_func("/net/connections/waiting-refusals", test_waiting_refusals_are_counted);
-    g_test_add_func("/net/connections/too-many-waiting-refusals", test_too_many_waiting_refusals);
-    g_test_add_func("/net/connections/refused-end", test_refused_connections_end);
-    g_test_add_func("/net/connections/new-time-limits", test_new_time_limits);
-    g_test_add_func("/net/connections/no-descriptor", test_no_descriptor);
-    g_test_add_func("/net/connections/lingering", test_lingering);
-    g_test_add_func("/net/connections/draining", test_draining);
-    g_test_add_func("/net/connections/call before quiet", test_call_before_quiet);
-    g_test_add_func("/net/connections/hurry", test_hurry);
-    g_test_add_func("/net/connections/keepalive", test_keepalive);
-    g_test_add_func("/net/connections/quiet-loop", test_quiet_loop);
-    g_test_add_func("/net/connections/thread-names", test_thread_names);
-    g_test_add_func("/net/connections/alive", test_alive);
-    g_test_add_func("/net/connections/version-six", test_version_six);
-    return g_test_run();
 }

@@ -22,8 +22,7 @@ filled_frame(kw_frame_pool *pool, size_t capacity, size_t filled, kw_account *ac
     return frame;
 }
 
-static void
-test_sizes(void)
+KW_TEST(test_sizes, "/net/frame-pool/sizes")
 {
     static const struct {
         size_t wanted, capacity;
@@ -48,8 +47,7 @@ test_sizes(void)
     g_assert_cmpuint(pool.small.count + pool.blocks.count, ==, 0);
 }
 
-static void
-test_spare_blocks_are_used_again(void)
+KW_TEST(test_spare_blocks_are_used_again, "/net/frame-pool/used-again")
 {
     /* With ASan no block is reused, so that ASan detects a use after the last reference. */
 #if !defined(__SANITIZE_ADDRESS__)
@@ -84,8 +82,7 @@ test_spare_blocks_are_used_again(void)
 }
 
 /* 2 MiB of small blocks and 8 MiB of large ones stay, plus the block that reaches the limit. */
-static void
-test_pools_are_bounded(void)
+KW_TEST(test_pools_are_bounded, "/net/frame-pool/bounded")
 {
 #if !defined(__SANITIZE_ADDRESS__)
     static const struct {
@@ -107,8 +104,7 @@ test_pools_are_bounded(void)
 }
 
 /* While memory is short, no block stays. */
-static void
-test_no_spare_blocks_while_memory_is_short(void)
+KW_TEST(test_no_spare_blocks_while_memory_is_short, "/net/frame-pool/no-spare-blocks")
 {
     static const int64_t budget = 16 << 20, used = 14 << 20;
     kw_budget_configure(budget);
@@ -124,8 +120,7 @@ test_no_spare_blocks_while_memory_is_short(void)
     kw_budget_configure(0);
 }
 
-static void
-test_accounts_are_charged(void)
+KW_TEST(test_accounts_are_charged, "/net/frame-pool/charges")
 {
     kw_frame_pool pool = {0};
     kw_account *account = kw_account_new();
@@ -165,8 +160,7 @@ grown_capacity(size_t filled, size_t needed, size_t wanted)
 
 /* A block that has the needed space stays. Otherwise its successor has space for twice the bytes that
  * arrived, never more than wanted, and never less than needed. */
-static void
-test_growth(void)
+KW_TEST(test_growth, "/net/frame-pool/growth")
 {
     g_assert_cmpuint(grown_capacity(100, 101, 20 * KIB), ==, KW_FRAME_BLOCK);
     g_assert_cmpuint(grown_capacity(15 * KIB, 17 * KIB, 100 * KIB), ==, 30 * KIB);
@@ -177,8 +171,7 @@ test_growth(void)
 }
 
 /* What kw_frame_reserve allocates in addition. A block of the standard size is not counted. */
-static void
-test_announced_growth(void)
+KW_TEST(test_announced_growth, "/net/frame-pool/announced-growth")
 {
     kw_frame_pool pool = {0};
     kw_frame *frame = filled_frame(&pool, 40 * KIB, 40 * KIB, NULL);
@@ -196,8 +189,7 @@ test_announced_growth(void)
     kw_frame_pool_clear(&pool);
 }
 
-static void
-test_a_block_with_space_stays(void)
+KW_TEST(test_a_block_with_space_stays, "/net/frame-pool/enough-space")
 {
     kw_frame_pool pool = {0};
     kw_frame *frame = filled_frame(&pool, KW_FRAME_BLOCK, 500, NULL);
@@ -215,8 +207,7 @@ test_a_block_with_space_stays(void)
 
 /* A block that a request holds is neither moved nor extended, even if the message begins at the start of the
  * block. */
-static void
-test_a_held_block_is_not_moved(void)
+KW_TEST(test_a_held_block_is_not_moved, "/net/frame-pool/held")
 {
     kw_frame_pool pool = {0};
     kw_frame *held = kw_frame_ref(filled_frame(&pool, KW_FRAME_BLOCK, 500, NULL));
@@ -230,20 +221,4 @@ test_a_held_block_is_not_moved(void)
     kw_frame_unref(&pool, frame);
     kw_frame_unref(&pool, held);
     kw_frame_pool_clear(&pool);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/net/frame-pool/sizes", test_sizes);
-    g_test_add_func("/net/frame-pool/used-again", test_spare_blocks_are_used_again);
-    g_test_add_func("/net/frame-pool/bounded", test_pools_are_bounded);
-    g_test_add_func("/net/frame-pool/no-spare-blocks", test_no_spare_blocks_while_memory_is_short);
-    g_test_add_func("/net/frame-pool/charges", test_accounts_are_charged);
-    g_test_add_func("/net/frame-pool/growth", test_growth);
-    g_test_add_func("/net/frame-pool/announced-growth", test_announced_growth);
-    g_test_add_func("/net/frame-pool/enough-space", test_a_block_with_space_stays);
-    g_test_add_func("/net/frame-pool/held", test_a_held_block_is_not_moved);
-    return g_test_run();
 }

@@ -15,8 +15,7 @@ append(kw_frame_pool *pool, kw_frame *frame, size_t *start, size_t size)
 }
 
 /* Appends in steps of every size, including steps much larger than the present content. */
-static void
-received_bytes_fit(void)
+KW_TEST(received_bytes_fit, "/net/frame/fits")
 {
     kw_frame_pool pool = {0};
     static const size_t steps[] = {1, 900, 40 * 1024, 64 * 1024, 200 * 1024};
@@ -34,8 +33,7 @@ received_bytes_fit(void)
 }
 
 /* A block with other references is not changed; the bytes move to another block. */
-static void
-a_referenced_block_is_not_changed(void)
+KW_TEST(a_referenced_block_is_not_changed, "/net/frame/in-use")
 {
     kw_frame_pool pool = {0};
     size_t start = 0;
@@ -52,8 +50,7 @@ a_referenced_block_is_not_changed(void)
     kw_frame_pool_clear(&pool);
 }
 
-static void
-an_announced_length_allocates_little(void)
+KW_TEST(an_announced_length_allocates_little, "/net/frame/announced")
 {
     kw_frame_pool pool = {0};
     size_t start = 0;
@@ -63,14 +60,4 @@ an_announced_length_allocates_little(void)
     g_assert_cmpuint(frame->filled, ==, 100);
     kw_frame_unref(&pool, frame);
     kw_frame_pool_clear(&pool);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/net/frame/fits", received_bytes_fit);
-    g_test_add_func("/net/frame/in-use", a_referenced_block_is_not_changed);
-    g_test_add_func("/net/frame/announced", an_announced_length_allocates_little);
-    return g_test_run();
 }

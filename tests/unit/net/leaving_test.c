@@ -51,8 +51,7 @@ wait_notified(unsigned count)
 }
 
 /* The handler is notified once about each request that is not answered, and can still answer it. */
-static void
-test_half_close(void)
+KW_TEST(test_half_close, "/net/leaving/half-close")
 {
     net_host *host = host_new(16, note_left);
     int client = client_open(host);
@@ -75,8 +74,7 @@ test_half_close(void)
 }
 
 /* The handler can end each request when it is notified, which ends answered requests after it, too. */
-static void
-test_replies_to_a_half_close(void)
+KW_TEST(test_replies_to_a_half_close, "/net/leaving/replies-to-a-half-close")
 {
     net_host *host = host_new(16, reply_to_left);
     int client = client_open(host);
@@ -96,8 +94,7 @@ test_replies_to_a_half_close(void)
 }
 
 /* Calls that were sent before the half-close and read after it. */
-static void
-test_calls_read_after_the_end(void)
+KW_TEST(test_calls_read_after_the_end, "/net/leaving/calls-read-after-the-end")
 {
     net_host *host = host_new(2, note_left);
     int client = client_open(host);
@@ -132,8 +129,7 @@ expect_notified_of_reset(uint32_t in_flight)
 }
 
 /* A reset connection closes at once, whether or not the session reads. */
-static void
-test_reset(void)
+KW_TEST(test_reset, "/net/leaving/reset")
 {
     expect_notified_of_reset(16);
     expect_notified_of_reset(2);
@@ -156,8 +152,7 @@ first_of_the_second(net_host *host)
 }
 
 /* Two peers send many calls at once. None of them waits for all calls of the other. */
-static void
-test_others_between(void)
+KW_TEST(test_others_between, "/net/leaving/others-between")
 {
     net_host *host = host_new(2 * MANY, NULL);
     net_host_set_busy_us(host, 2000);
@@ -193,8 +188,7 @@ answer_three(net_host *host)
 }
 
 /* When the time is over, the handler answers, and the replies arrive. Work that continues does not matter. */
-static void
-test_last_replies(void)
+KW_TEST(test_last_replies, "/net/leaving/last-replies")
 {
     net_host *host = host_new(16, NULL);
     net_host_on_answer_all(host, answer_three);
@@ -221,8 +215,7 @@ answer_with_much(net_host *host)
 }
 
 /* A peer that does not read its last replies delays the end by KW_NET_LAST_REPLIES_MS. */
-static void
-test_a_peer_that_reads_no_last_reply(void)
+KW_TEST(test_a_peer_that_reads_no_last_reply, "/net/leaving/no-last-reply")
 {
     net_host *host = host_new(16, NULL);
     net_host_on_answer_all(host, answer_with_much);
@@ -235,18 +228,4 @@ test_a_peer_that_reads_no_last_reply(void)
     g_assert_cmpint(g_get_monotonic_time() - before_us, >=, KW_NET_LAST_REPLIES_MS * 1000 - 100000);
     close(client);
     net_host_free(host);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/net/leaving/half-close", test_half_close);
-    g_test_add_func("/net/leaving/replies-to-a-half-close", test_replies_to_a_half_close);
-    g_test_add_func("/net/leaving/calls-read-after-the-end", test_calls_read_after_the_end);
-    g_test_add_func("/net/leaving/reset", test_reset);
-    g_test_add_func("/net/leaving/others-between", test_others_between);
-    g_test_add_func("/net/leaving/last-replies", test_last_replies);
-    g_test_add_func("/net/leaving/no-last-reply", test_a_peer_that_reads_no_last_reply);
-    return g_test_run();
 }

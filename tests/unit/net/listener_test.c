@@ -138,8 +138,7 @@ open_several(place *at, const char *const *addresses, uint16_t port)
 
 /* --- tests ---------------------------------------------------------------------------------------- */
 
-static void
-every_address_of_a_name_is_used(void)
+KW_TEST(every_address_of_a_name_is_used, "/net/listener/every")
 {
     place at;
     g_assert_true(open_several(&at, (const char *const[]){"127.0.0.1", "127.0.0.2", NULL}, 0));
@@ -149,8 +148,7 @@ every_address_of_a_name_is_used(void)
 }
 
 /* As with localhost on a machine without IPv6, whichever address is the first. */
-static void
-an_absent_address_of_a_name_is_skipped(void)
+KW_TEST(an_absent_address_of_a_name_is_skipped, "/net/listener/absent")
 {
     place at;
     g_assert_true(open_several(&at, (const char *const[]){ABSENT, "127.0.0.1", NULL}, 0));
@@ -162,8 +160,7 @@ an_absent_address_of_a_name_is_skipped(void)
     place_close(&at);
 }
 
-static void
-a_repeated_address_is_used_once(void)
+KW_TEST(a_repeated_address_is_used_once, "/net/listener/repeated")
 {
     place at;
     g_assert_true(open_several(&at, (const char *const[]){"127.0.0.1", "127.0.0.2", "127.0.0.1", NULL}, 0));
@@ -180,8 +177,7 @@ expect_failure(place *at, bool listened, kw_code code, const char *text)
     place_close(at);
 }
 
-static void
-a_name_without_a_usable_address_is_an_error(void)
+KW_TEST(a_name_without_a_usable_address_is_an_error, "/net/listener/none")
 {
     place at;
     expect_failure(&at, open_several(&at, (const char *const[]){"192.0.2.9", ABSENT, NULL}, 7), KW_NOT_FOUND,
@@ -191,8 +187,7 @@ a_name_without_a_usable_address_is_an_error(void)
 }
 
 /* Clients of this address would reach the other program. */
-static void
-an_address_in_use_is_an_error(void)
+KW_TEST(an_address_in_use_is_an_error, "/net/listener/in_use")
 {
     place other, at;
     g_assert_true(place_open(&other, "127.0.0.2", 0));
@@ -218,8 +213,7 @@ connect_after(const place *at, int problem)
 }
 
 /* A connection can get the descriptor 0. */
-static void
-every_descriptor_is_accepted(void)
+KW_TEST(every_descriptor_is_accepted, "/net/listener/descriptors")
 {
     place at;
     int64_t accepted = kw_metrics_read(KW_METRIC_connections_accepted);
@@ -242,8 +236,7 @@ every_descriptor_is_accepted(void)
 /* A listening socket can get the descriptor 0: that of a program whose standard input is closed. The
  * connection is accepted before the socket is closed: libuv opens a descriptor with the first connection, and
  * aborts when it closes one that is 0. */
-static void
-a_listener_can_have_every_descriptor(void)
+KW_TEST(a_listener_can_have_every_descriptor, "/net/listener/descriptor-0")
 {
     place at;
     place_new(&at);
@@ -259,8 +252,7 @@ a_listener_can_have_every_descriptor(void)
 
 /* A connection that ends before it is accepted does not stop others; without a descriptor, the listener
  * pauses. */
-static void
-lost_connections_do_not_pause_a_listener(void)
+KW_TEST(lost_connections_do_not_pause_a_listener, "/net/listener/lost")
 {
     static const int lost[] = {EINTR, ECONNABORTED, EPROTO, EPERM};
     place at;
@@ -272,19 +264,4 @@ lost_connections_do_not_pause_a_listener(void)
     connect_after(&at, ENFILE);
     g_assert_cmpint(kw_metrics_read(KW_METRIC_accepts_failed), ==, failed + 1);
     place_close(&at);
-}
-
-int
-main(int count, char **arguments)
-{
-    g_test_init(&count, &arguments, NULL);
-    g_test_add_func("/net/listener/every", every_address_of_a_name_is_used);
-    g_test_add_func("/net/listener/absent", an_absent_address_of_a_name_is_skipped);
-    g_test_add_func("/net/listener/repeated", a_repeated_address_is_used_once);
-    g_test_add_func("/net/listener/none", a_name_without_a_usable_address_is_an_error);
-    g_test_add_func("/net/listener/in_use", an_address_in_use_is_an_error);
-    g_test_add_func("/net/listener/lost", lost_connections_do_not_pause_a_listener);
-    g_test_add_func("/net/listener/descriptors", every_descriptor_is_accepted);
-    g_test_add_func("/net/listener/descriptor-0", a_listener_can_have_every_descriptor);
-    return g_test_run();
 }

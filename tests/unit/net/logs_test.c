@@ -46,8 +46,7 @@ log_of(kw_tls_context *tls, const char *bytes, size_t size, bool reset)
 }
 
 /* The log says whether the client closed the connection or it failed, and in the middle of what. */
-static void
-test_half_messages(void)
+KW_TEST(test_half_messages, "/net/logs/half-messages")
 {
     certificates *files = certificates_new();
     kw_tls_context *tls = tls_new(files);
@@ -71,12 +70,4 @@ test_half_messages(void)
     }
     kw_tls_context_free(tls);
     certificates_free(files);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/net/logs/half-messages", test_half_messages);
-    return g_test_run();
 }

@@ -96,8 +96,7 @@ connect_clients(kw_net *net, int *ret_clients)
 }
 
 /* The system distributes connections over all loops. */
-static void
-test_every_loop_listens(void)
+KW_TEST(test_every_loop_listens, "/net/loops/every-loop-listens")
 {
     loops self;
     kw_net *net = net_of_loops(&self);
@@ -121,8 +120,7 @@ test_every_loop_listens(void)
 }
 
 /* The error says why an address cannot be used. */
-static void
-test_foreign_address(void)
+KW_TEST(test_foreign_address, "/net/loops/foreign-address")
 {
     loops self;
     kw_net *net = net_of_loops(&self);
@@ -145,8 +143,7 @@ assert_checked_every(net_host *host, void *user)
 
 /* Time limits are checked four times within the shortest of them, but not more often than every 20 ms and not
  * less often than every 250 ms. */
-static void
-test_time_between_checks(void)
+KW_TEST(test_time_between_checks, "/net/loops/time-between-checks")
 {
     static const struct {
         uint64_t frame_ms, idle_ms, every_ms;
@@ -163,8 +160,7 @@ test_time_between_checks(void)
 }
 
 /* Loops that work are alive for as long as asked. */
-static void
-test_alive(void)
+KW_TEST(test_alive, "/net/loops/alive")
 {
     loops self;
     kw_net *net = net_of_loops(&self);
@@ -176,8 +172,7 @@ test_alive(void)
 }
 
 /* A drain without connections and listeners does not wait for its time limit. */
-static void
-test_drain_without_connections(void)
+KW_TEST(test_drain_without_connections, "/net/loops/drain-without-connections")
 {
     loops self;
     kw_net *net = net_of_loops(&self);
@@ -186,8 +181,7 @@ test_drain_without_connections(void)
 }
 
 /* A hurried drain closes the connections of every loop, even those with a partial message. */
-static void
-test_hurried_drain(void)
+KW_TEST(test_hurried_drain, "/net/loops/hurried-drain")
 {
     loops self;
     kw_net *net = net_of_loops(&self);
@@ -208,8 +202,7 @@ test_hurried_drain(void)
 }
 
 /* Only a drain can be hurried. */
-static void
-test_hurry_without_drain(void)
+KW_TEST(test_hurry_without_drain, "/net/loops/hurry-without-drain")
 {
     net_host *host = net_host_new(net_host_limits(), "127.0.0.1", NULL);
     int client = client_open(host);
@@ -222,18 +215,4 @@ test_hurry_without_drain(void)
     net_host_wait(host, 2);
     close(client);
     net_host_free(host);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/net/loops/every-loop-listens", test_every_loop_listens);
-    g_test_add_func("/net/loops/foreign-address", test_foreign_address);
-    g_test_add_func("/net/loops/alive", test_alive);
-    g_test_add_func("/net/loops/time-between-checks", test_time_between_checks);
-    g_test_add_func("/net/loops/drain-without-connections", test_drain_without_connections);
-    g_test_add_func("/net/loops/hurried-drain", test_hurried_drain);
-    g_test_add_func("/net/loops/hurry-without-drain", test_hurry_without_drain);
-    return g_test_run();
 }

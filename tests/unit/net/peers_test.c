@@ -15,8 +15,7 @@ assert_name_of_six(const char *address, const char *name)
     g_assert_cmpstr(got, ==, name);
 }
 
-static void
-test_names(void)
+KW_TEST(test_names, "/net/peers/names")
 {
     char name[KW_PEER_ADDRESS_MAX];
     struct sockaddr_in four = {.sin_family = AF_INET, .sin_addr.s_addr = g_htonl(0x0a010203)};
@@ -31,8 +30,7 @@ test_names(void)
     assert_name_of_six("2001:db8:1:3:3:4:5:6", "2001:db8:1:3::");
 }
 
-static void
-test_limit(void)
+KW_TEST(test_limit, "/net/peers/limit")
 {
     kw_peers *peers = kw_peers_new();
     for (int round = 0; round < 2; round++) {
@@ -49,13 +47,4 @@ test_limit(void)
     }
     g_assert_false(kw_peers_enter(peers, "10.0.0.3", 0));
     kw_peers_free(peers);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/net/peers/names", test_names);
-    g_test_add_func("/net/peers/limit", test_limit);
-    return g_test_run();
 }

@@ -35,8 +35,7 @@ facts_of(net_host *host, unsigned index)
 }
 
 /* While as many calls as allowed are in flight, the session does not read. It reads again afterwards. */
-static void
-test_reading_stops(void)
+KW_TEST(test_reading_stops, "/net/reading/stops")
 {
     kw_net_limits limits = net_host_limits();
     limits.in_flight = 2;
@@ -79,8 +78,7 @@ send_what_fits(int client, size_t most)
 }
 
 /* A drain reads what the system received before, but not more than the session can take. */
-static void
-test_reading_at_a_drain_stops(void)
+KW_TEST(test_reading_at_a_drain_stops, "/net/reading/stops-at-a-drain")
 {
     kw_net_limits limits = net_host_limits();
     limits.in_flight = 1;
@@ -106,8 +104,7 @@ test_reading_at_a_drain_stops(void)
 }
 
 /* A drain that finds one byte of a call keeps it. */
-static void
-test_one_byte_at_a_drain(void)
+KW_TEST(test_one_byte_at_a_drain, "/net/reading/one-byte-at-a-drain")
 {
     net_host *host = net_host_new(net_host_limits(), "127.0.0.1", NULL);
     int client = client_open(host);
@@ -135,8 +132,7 @@ test_one_byte_at_a_drain(void)
 /* --- requests ------------------------------------------------------------------------------------------- */
 
 /* The memory of a request is used again only after its release, although its reply was sent before. */
-static void
-test_answered_request_is_not_reused(void)
+KW_TEST(test_answered_request_is_not_reused, "/net/reading/answered-request")
 {
     net_host *host = net_host_new(net_host_limits(), "127.0.0.1", NULL);
     int client = client_open(host);
@@ -161,8 +157,7 @@ test_answered_request_is_not_reused(void)
 }
 
 /* Requests that replace an answered one do not replace those after it. */
-static void
-test_requests_in_flight_are_not_reused(void)
+KW_TEST(test_requests_in_flight_are_not_reused, "/net/reading/requests-in-flight")
 {
     enum { FIRST = 3, ALL = 5 };
     net_host *host = net_host_new(net_host_limits(), "127.0.0.1", NULL);
@@ -184,16 +179,4 @@ test_requests_in_flight_are_not_reused(void)
         client_expect(client, i, (char)('a' + i));
     close(client);
     net_host_free(host);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/net/reading/stops", test_reading_stops);
-    g_test_add_func("/net/reading/stops-at-a-drain", test_reading_at_a_drain_stops);
-    g_test_add_func("/net/reading/one-byte-at-a-drain", test_one_byte_at_a_drain);
-    g_test_add_func("/net/reading/answered-request", test_answered_request_is_not_reused);
-    g_test_add_func("/net/reading/requests-in-flight", test_requests_in_flight_are_not_reused);
-    return g_test_run();
 }

@@ -51,8 +51,7 @@ get_relief(net_host *host, void *user)
 
 /* While memory is used up, the gateway does not read from a connection that holds much memory. It reads again
  * later. */
-static void
-test_pauses(void)
+KW_TEST(test_pauses, "/net/relief/pauses")
 {
     net_host *host = net_host_new(net_host_limits(), "127.0.0.1", NULL);
     int64_t pauses = kw_metrics_read(KW_METRIC_memory_pauses);
@@ -85,8 +84,7 @@ test_pauses(void)
 }
 
 /* While memory is used up, a connection is closed if its client has not read its replies for a second. */
-static void
-test_stalled_connections_are_closed(void)
+KW_TEST(test_stalled_connections_are_closed, "/net/relief/stalled")
 {
     net_host *host = net_host_new(net_host_limits(), "127.0.0.1", NULL);
     int64_t closed = kw_metrics_read(KW_METRIC_memory_closed),
@@ -114,8 +112,7 @@ test_stalled_connections_are_closed(void)
 }
 
 /* A connection within its share is closed, too, when only the reserve for small connections is left. */
-static void
-test_stalled_connections_are_closed_before_the_reserve_is_used(void)
+KW_TEST(test_stalled_connections_are_closed_before_the_reserve_is_used, "/net/relief/stalled-at-the-reserve")
 {
     net_host *host = net_host_new(net_host_limits(), "127.0.0.1", NULL);
     int64_t closed = kw_metrics_read(KW_METRIC_memory_closed);
@@ -220,8 +217,7 @@ wait_for_unfinished(net_host *host, int64_t least)
 
 /* However many peers send a part of a message, the memory of the parts is bounded. A message that is finished
  * arrives nevertheless. */
-static void
-test_unfinished_messages_are_bounded(void)
+KW_TEST(test_unfinished_messages_are_bounded, "/net/relief/bounded")
 {
     net_host *host = host_with_budget(BUDGET);
     int64_t closed = kw_metrics_read(KW_METRIC_memory_closed_unfinished);
@@ -268,8 +264,7 @@ is_open(int client)
 
 /* Stalled peers use all space. When messages lack space, those that stall for the longest time are closed,
  * and only as many as necessary. */
-static void
-test_longest_stalled_first(void)
+KW_TEST(test_longest_stalled_first, "/net/relief/longest-stalled-first")
 {
     net_host *host = host_with_budget(BUDGET);
     int64_t closed = kw_metrics_read(KW_METRIC_memory_closed_unfinished);
@@ -309,8 +304,7 @@ add_unfinished(net_host *host, void *user)
 }
 
 /* A connection that has finished a message of this size has space that others cannot use. */
-static void
-test_proven_connections_have_space(void)
+KW_TEST(test_proven_connections_have_space, "/net/relief/proven")
 {
     net_host *host = host_with_budget(BUDGET);
     int proven = client_open(host), other = client_open(host);
@@ -341,8 +335,7 @@ test_proven_connections_have_space(void)
 }
 
 /* Messages that together need more than the space for unfinished messages do not block each other. */
-static void
-test_large_messages_take_turns(void)
+KW_TEST(test_large_messages_take_turns, "/net/relief/turns")
 {
     enum { SENDERS = 6 };
     net_host *host = host_with_budget(16 * MIB); /* 4 MiB for unfinished messages */
@@ -367,8 +360,7 @@ test_large_messages_take_turns(void)
 }
 
 /* A few bytes now and then are no progress. */
-static void
-test_trickling_peers_are_closed(void)
+KW_TEST(test_trickling_peers_are_closed, "/net/relief/trickle")
 {
     net_host *host = host_with_budget(BUDGET);
     int64_t closed = kw_metrics_read(KW_METRIC_memory_closed_unfinished);
@@ -393,8 +385,7 @@ test_trickling_peers_are_closed(void)
 }
 
 /* At 80 % of the budget, messages that the peer does not continue are closed even if no message waits. */
-static void
-test_unfinished_messages_end_while_memory_is_short(void)
+KW_TEST(test_unfinished_messages_end_while_memory_is_short, "/net/relief/short")
 {
     net_host *host = host_with_budget(BUDGET);
     int64_t closed = kw_metrics_read(KW_METRIC_memory_closed_unfinished);
@@ -413,21 +404,4 @@ test_unfinished_messages_end_while_memory_is_short(void)
     close(small);
     wait_for_metric(KW_METRIC_connections_open, 0);
     free_host(host);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/net/relief/pauses", test_pauses);
-    g_test_add_func("/net/relief/stalled", test_stalled_connections_are_closed);
-    g_test_add_func("/net/relief/stalled-at-the-reserve",
-                    test_stalled_connections_are_closed_before_the_reserve_is_used);
-    g_test_add_func("/net/relief/bounded", test_unfinished_messages_are_bounded);
-    g_test_add_func("/net/relief/longest-stalled-first", test_longest_stalled_first);
-    g_test_add_func("/net/relief/proven", test_proven_connections_have_space);
-    g_test_add_func("/net/relief/turns", test_large_messages_take_turns);
-    g_test_add_func("/net/relief/trickle", test_trickling_peers_are_closed);
-    g_test_add_func("/net/relief/short", test_unfinished_messages_end_while_memory_is_short);
-    return g_test_run();
 }

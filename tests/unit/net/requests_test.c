@@ -14,8 +14,7 @@
 /* Replies are sent in the order of their requests, whatever their sizes, their buffers and the order of
  * answers.
  */
-static void
-test_replies_of_all_sizes(void)
+KW_TEST(test_replies_of_all_sizes, "/net/requests/replies-of-all-sizes")
 {
     static const size_t sizes[] = {10, 0, 127 * KIB, 129 * KIB, 1, 600 * KIB, 300 * KIB, 5, 128 * KIB - 4, 2};
     static const unsigned orders[][10] = {
@@ -38,8 +37,7 @@ test_replies_of_all_sizes(void)
 }
 
 /* A reply of one piece and one byte more is sent once. */
-static void
-test_last_byte(void)
+KW_TEST(test_last_byte, "/net/requests/last-byte")
 {
     net_host *host = net_host_new(net_host_limits(), "127.0.0.1", NULL);
     int client = client_open(host);
@@ -64,8 +62,7 @@ check_is_output(net_host *host, void *user)
 }
 
 /* Two requests of a connection never write to the same buffer at a time. */
-static void
-test_replies_have_their_own_buffers(void)
+KW_TEST(test_replies_have_their_own_buffers, "/net/requests/own-buffers")
 {
     net_host *host = net_host_new(net_host_limits(), "127.0.0.1", NULL);
     int client = client_open(host);
@@ -82,8 +79,7 @@ test_replies_have_their_own_buffers(void)
 }
 
 /* Metrics count the bytes received from callers and sent to them. */
-static void
-test_bytes_are_counted(void)
+KW_TEST(test_bytes_are_counted, "/net/requests/bytes")
 {
     net_host *host = net_host_new(net_host_limits(), "127.0.0.1", NULL);
     int64_t in = kw_metrics_read(KW_METRIC_bytes_in), out = kw_metrics_read(KW_METRIC_bytes_out);
@@ -151,8 +147,7 @@ port_of(int client)
     return g_ntohs(address.sin_port);
 }
 
-static void
-test_facts(void)
+KW_TEST(test_facts, "/net/requests/facts")
 {
     net_host *host = net_host_new(net_host_limits(), "127.0.0.1", NULL);
     int one = client_open(host), two = client_open(host);
@@ -188,8 +183,7 @@ test_facts(void)
 
 /* A reply that the client does not read counts as unsent and is charged. kw_request_emptied increases when
  * the client has read all replies. */
-static void
-test_unsent_replies_are_charged(void)
+KW_TEST(test_unsent_replies_are_charged, "/net/requests/unsent")
 {
     net_host *host = net_host_new(net_host_limits(), "127.0.0.1", NULL);
     int client = client_open(host);
@@ -219,8 +213,7 @@ test_unsent_replies_are_charged(void)
 }
 
 /* After kw_request_answered, the reply is sent, but the request still counts as in flight. */
-static void
-test_answered_requests_stay_in_flight(void)
+KW_TEST(test_answered_requests_stay_in_flight, "/net/requests/answered")
 {
     kw_net_limits limits = net_host_limits();
     limits.in_flight = 2;
@@ -248,8 +241,7 @@ test_answered_requests_stay_in_flight(void)
 
 /* The payloads in flight together have at most the size of one frame, plus the message that exceeds this
  * size. */
-static void
-test_bytes_in_flight_are_bounded(void)
+KW_TEST(test_bytes_in_flight_are_bounded, "/net/requests/bytes-in-flight")
 {
     kw_net_limits limits = net_host_limits();
     limits.frame_bytes = 100 * KIB;
@@ -274,8 +266,7 @@ test_bytes_in_flight_are_bounded(void)
 
 /* The block of a message is free as soon as it is answered, although an earlier message is still in flight:
  * of a large message, and of a small one, whose block has space for further messages. */
-static void
-test_memory_of_answered_messages(void)
+KW_TEST(test_memory_of_answered_messages, "/net/requests/memory-of-answered")
 {
     static const size_t sizes[] = {400 * KIB, 5 * KIB};
     for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++) {
@@ -306,8 +297,7 @@ test_memory_of_answered_messages(void)
 
 /* After a client has disconnected, its account says so, nothing is unsent, and its requests can still be
  * answered. */
-static void
-test_a_client_that_is_gone(void)
+KW_TEST(test_a_client_that_is_gone, "/net/requests/client-gone")
 {
     net_host *host = net_host_new(net_host_limits(), "127.0.0.1", NULL);
     int client = client_open(host);
@@ -326,8 +316,7 @@ test_a_client_that_is_gone(void)
 }
 
 /* The same while large replies wait for the socket. */
-static void
-test_a_client_that_is_gone_before_its_replies(void)
+KW_TEST(test_a_client_that_is_gone_before_its_replies, "/net/requests/client-gone-early")
 {
     net_host *host = net_host_new(net_host_limits(), "127.0.0.1", NULL);
     int client = client_open(host);
@@ -339,22 +328,4 @@ test_a_client_that_is_gone_before_its_replies(void)
     client_reset(client);
     wait_for_metric(KW_METRIC_connections_open, 0);
     net_host_free(host);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/net/requests/replies-of-all-sizes", test_replies_of_all_sizes);
-    g_test_add_func("/net/requests/last-byte", test_last_byte);
-    g_test_add_func("/net/requests/own-buffers", test_replies_have_their_own_buffers);
-    g_test_add_func("/net/requests/bytes", test_bytes_are_counted);
-    g_test_add_func("/net/requests/facts", test_facts);
-    g_test_add_func("/net/requests/memory-of-answered", test_memory_of_answered_messages);
-    g_test_add_func("/net/requests/unsent", test_unsent_replies_are_charged);
-    g_test_add_func("/net/requests/answered", test_answered_requests_stay_in_flight);
-    g_test_add_func("/net/requests/bytes-in-flight", test_bytes_in_flight_are_bounded);
-    g_test_add_func("/net/requests/client-gone", test_a_client_that_is_gone);
-    g_test_add_func("/net/requests/client-gone-early", test_a_client_that_is_gone_before_its_replies);
-    return g_test_run();
 }

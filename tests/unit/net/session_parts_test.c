@@ -13,8 +13,7 @@
 #include <unistd.h>
 
 /* The number of unsent bytes, and a peer that reads bytes. */
-static void
-test_output(void)
+KW_TEST(test_output, "/net/session-parts/output")
 {
     kw_net_worker worker = {.loop = kw_loop_new()};
     kw_session *session = kw_session_new(&worker);
@@ -48,8 +47,7 @@ test_output(void)
 }
 
 /* Replies count as memory of the connection while they are sent, and while they wait for earlier ones. */
-static void
-test_memory_of_replies(void)
+KW_TEST(test_memory_of_replies, "/net/session-parts/memory-of-replies")
 {
     kw_net_worker worker = {.loop = kw_loop_new()};
     kw_session *session = kw_session_new(&worker);
@@ -68,8 +66,7 @@ test_memory_of_replies(void)
 }
 
 /* A session that ends while it is paused no longer counts as paused. */
-static void
-test_paused_session_ends(void)
+KW_TEST(test_paused_session_ends, "/net/session-parts/paused-session-ends")
 {
     for (int paused = 0; paused < 2; paused++) {
         kw_net_worker worker = {.loop = kw_loop_new()};
@@ -142,8 +139,7 @@ assert_lingers_for_one_byte(const kw_session *session, int own)
 
 /* A connection with bytes that the gateway did not read, or that the peer did not receive, must not be closed
  * at once: the system would drop the replies. */
-static void
-test_must_linger(void)
+KW_TEST(test_must_linger, "/net/session-parts/must-linger")
 {
     kw_net_worker worker = {.loop = kw_loop_new()};
     kw_session *session = kw_session_new(&worker);
@@ -177,8 +173,7 @@ test_must_linger(void)
 
 /* At the start of a drain, a connection that has been quiet for a second gets no more calls. Others have a
  * second for their calls, which are refused. */
-static void
-test_quiet_at_a_drain(void)
+KW_TEST(test_quiet_at_a_drain, "/net/session-parts/quiet-at-a-drain")
 {
     static const struct {
         uint64_t quiet_ms;
@@ -205,8 +200,7 @@ test_quiet_at_a_drain(void)
 }
 
 /* A drain closes a connection whose TLS handshake has not ended. */
-static void
-test_handshake_at_a_drain(void)
+KW_TEST(test_handshake_at_a_drain, "/net/session-parts/handshake-at-a-drain")
 {
     kw_net_worker worker = {.loop = kw_loop_new()};
     kw_session *session = kw_session_new(&worker);
@@ -218,8 +212,7 @@ test_handshake_at_a_drain(void)
 }
 
 /* A session that was closed can be closed again before its socket is. */
-static void
-test_closed_twice(void)
+KW_TEST(test_closed_twice, "/net/session-parts/closed-twice")
 {
     kw_net_worker worker = {.loop = kw_loop_new()};
     kw_session *session = kw_session_new(&worker);
@@ -232,8 +225,7 @@ test_closed_twice(void)
 }
 
 /* A session that lingers reads, so that it ends as soon as its peer has closed its side. */
-static void
-test_lingering_session_reads(void)
+KW_TEST(test_lingering_session_reads, "/net/session-parts/lingering-session-reads")
 {
     static void (*const ways[])(kw_session * session) = {kw_session_update, kw_session_stop_input};
     for (size_t i = 0; i < G_N_ELEMENTS(ways); i++) {
@@ -285,8 +277,7 @@ pause_once(kw_session *session, bool memory)
 
 /* After a pause, an unfinished message has its whole time again. But if memory was short, its time goes on,
  * because it must not hold memory for longer. */
-static void
-test_time_of_a_message_after_a_pause(void)
+KW_TEST(test_time_of_a_message_after_a_pause, "/net/session-parts/time-of-a-message-after-a-pause")
 {
     kw_net_worker worker = {
         .loop = kw_loop_new(), .done = true, .limits = {.in_flight = 1, .frame_bytes = 1 << 20}};
@@ -304,21 +295,4 @@ test_time_of_a_message_after_a_pause(void)
     kw_loop_free(worker.loop);
     g_assert_null(worker.sessions);
     close(peer);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/net/session-parts/output", test_output);
-    g_test_add_func("/net/session-parts/memory-of-replies", test_memory_of_replies);
-    g_test_add_func("/net/session-parts/paused-session-ends", test_paused_session_ends);
-    g_test_add_func("/net/session-parts/must-linger", test_must_linger);
-    g_test_add_func("/net/session-parts/quiet-at-a-drain", test_quiet_at_a_drain);
-    g_test_add_func("/net/session-parts/handshake-at-a-drain", test_handshake_at_a_drain);
-    g_test_add_func("/net/session-parts/closed-twice", test_closed_twice);
-    g_test_add_func("/net/session-parts/lingering-session-reads", test_lingering_session_reads);
-    g_test_add_func("/net/session-parts/time-of-a-message-after-a-pause",
-                    test_time_of_a_message_after_a_pause);
-    return g_test_run();
 }

@@ -371,8 +371,7 @@ release(test_server *server)
 
 /* --- tests --------------------------------------------------------------------------------------- */
 
-static void
-test_replies(void)
+KW_TEST(test_replies, "/net/session/replies")
 {
     static const size_t sizes[] = {0, 1, 100, 5000, 16000, 16384, 70000, 3000000};
     test_server *server = server_new(default_limits, 2, NULL);
@@ -389,8 +388,7 @@ test_replies(void)
     server_free(server);
 }
 
-static void
-test_messages_in_pieces(void)
+KW_TEST(test_messages_in_pieces, "/net/session/messages-in-pieces")
 {
     test_server *server = server_new(default_limits, 1, NULL);
     int client = connect_client(server);
@@ -412,8 +410,7 @@ test_messages_in_pieces(void)
     server_free(server);
 }
 
-static void
-test_replies_keep_the_order_of_calls(void)
+KW_TEST(test_replies_keep_the_order_of_calls, "/net/session/replies-keep-their-order")
 {
     test_server *server = server_new(default_limits, 1, NULL);
     int client = connect_client(server);
@@ -432,8 +429,7 @@ test_replies_keep_the_order_of_calls(void)
     server_free(server);
 }
 
-static void
-test_reading_pauses_at_the_in_flight_limit(void)
+KW_TEST(test_reading_pauses_at_the_in_flight_limit, "/net/session/in-flight-limit")
 {
     kw_net_limits limits = default_limits;
     limits.in_flight = 4;
@@ -456,8 +452,7 @@ test_reading_pauses_at_the_in_flight_limit(void)
 }
 
 /* After a pause, the time limit of a message begins only with the first byte of one. */
-static void
-test_a_quiet_connection_stays_after_a_pause(void)
+KW_TEST(test_a_quiet_connection_stays_after_a_pause, "/net/session/quiet connection after a pause")
 {
     kw_net_limits limits = default_limits;
     limits.in_flight = 2;
@@ -478,8 +473,7 @@ test_a_quiet_connection_stays_after_a_pause(void)
     server_free(server);
 }
 
-static void
-test_reading_pauses_while_replies_are_unread(void)
+KW_TEST(test_reading_pauses_while_replies_are_unread, "/net/session/unsent-limit")
 {
     test_server *server = server_new(default_limits, 1, NULL);
     int client = connect_client(server);
@@ -500,8 +494,7 @@ test_reading_pauses_while_replies_are_unread(void)
     server_free(server);
 }
 
-static void
-test_a_client_that_reads_no_replies_is_closed(void)
+KW_TEST(test_a_client_that_reads_no_replies_is_closed, "/net/session/stalled-replies")
 {
     kw_net_limits limits = default_limits;
     limits.frame_ms = 300;
@@ -522,8 +515,7 @@ test_a_client_that_reads_no_replies_is_closed(void)
     server_free(server);
 }
 
-static void
-test_a_half_closed_client_gets_its_reply(void)
+KW_TEST(test_a_half_closed_client_gets_its_reply, "/net/session/half-closed-client")
 {
     test_server *server = server_new(default_limits, 1, NULL);
     int client = connect_client(server);
@@ -534,8 +526,7 @@ test_a_half_closed_client_gets_its_reply(void)
     server_free(server);
 }
 
-static void
-test_a_disconnect_does_not_disturb_its_call(void)
+KW_TEST(test_a_disconnect_does_not_disturb_its_call, "/net/session/client-disconnected")
 {
     test_server *server = server_new(default_limits, 1, NULL);
     int client = connect_client(server);
@@ -561,8 +552,7 @@ typedef struct broken_case {
     size_t size;
 } broken_case;
 
-static void
-test_other_protocols_end_the_connection(void)
+KW_TEST(test_other_protocols_end_the_connection, "/net/session/not-thrift")
 {
     static const broken_case cases[] = {
         {"http", "GET / HTTP/1.1\r\nHost: x\r\n\r\n", 27},
@@ -587,8 +577,7 @@ test_other_protocols_end_the_connection(void)
     server_free(server);
 }
 
-static void
-test_replies_before_malformed_input_are_sent(void)
+KW_TEST(test_replies_before_malformed_input_are_sent, "/net/session/malformed-after-good")
 {
     test_server *server = server_new(default_limits, 1, NULL);
     int client = connect_client(server);
@@ -604,8 +593,7 @@ test_replies_before_malformed_input_are_sent(void)
     server_free(server);
 }
 
-static void
-test_a_partial_message_times_out(void)
+KW_TEST(test_a_partial_message_times_out, "/net/session/partial-message")
 {
     kw_net_limits limits = default_limits;
     limits.frame_ms = 200;
@@ -627,8 +615,7 @@ test_a_partial_message_times_out(void)
 }
 
 /* The time limit of a message begins with its first byte; later bytes do not extend it. */
-static void
-test_a_message_in_slow_pieces_times_out(void)
+KW_TEST(test_a_message_in_slow_pieces_times_out, "/net/session/slow-pieces")
 {
     enum { PIECE_MS = 20, PIECES_MOST = 500 };
     kw_net_limits limits = default_limits;
@@ -670,8 +657,7 @@ connect_busy_client(test_server *server)
 }
 
 /* An idle connection is closed without counting as broken. A connection with a call in flight is not idle. */
-static void
-test_idle_clients_are_closed(void)
+KW_TEST(test_idle_clients_are_closed, "/net/session/idle")
 {
     kw_net_limits limits = default_limits;
     limits.idle_ms = 400;
@@ -694,8 +680,7 @@ test_idle_clients_are_closed(void)
 
 /* The loop is blocked while replies of slow calls are queued, and then checks time limits. The peer has read
  * nothing for longer than frame_ms, but only because there was nothing to read: it must not be closed. */
-static void
-test_queued_replies_do_not_count_as_unread(void)
+KW_TEST(test_queued_replies_do_not_count_as_unread, "/net/session/queued-replies")
 {
     kw_net_limits limits = default_limits;
     limits.frame_ms = 200;
@@ -717,8 +702,7 @@ test_queued_replies_do_not_count_as_unread(void)
     server_free(server);
 }
 
-static void
-test_connections_beyond_the_limit_are_closed(void)
+KW_TEST(test_connections_beyond_the_limit_are_closed, "/net/session/connection-limit")
 {
     kw_net_limits limits = default_limits;
     limits.connections = 3;
@@ -744,8 +728,7 @@ test_connections_beyond_the_limit_are_closed(void)
     server_free(server);
 }
 
-static void
-test_draining_finishes_calls(void)
+KW_TEST(test_draining_finishes_calls, "/net/session/drain")
 {
     test_server *server = server_new(default_limits, 2, NULL);
     int idle = connect_client(server), busy = connect_client(server);
@@ -765,8 +748,7 @@ test_draining_finishes_calls(void)
     server_free(server);
 }
 
-static void
-test_draining_ends_after_its_timeout(void)
+KW_TEST(test_draining_ends_after_its_timeout, "/net/session/drain-in-time")
 {
     test_server *server = server_new(default_limits, 2, NULL);
     int busy = connect_client(server);
@@ -781,8 +763,7 @@ test_draining_ends_after_its_timeout(void)
     server_free(server);
 }
 
-static void
-test_a_port_in_use_is_an_error(void)
+KW_TEST(test_a_port_in_use_is_an_error, "/net/session/port-in-use")
 {
     test_server *server = server_new(default_limits, 2, NULL);
     test_server ending = {.main = kw_loop_new()};
@@ -806,8 +787,7 @@ test_a_port_in_use_is_an_error(void)
     server_free(server);
 }
 
-static void
-test_a_tls_handshake_times_out(void)
+KW_TEST(test_a_tls_handshake_times_out, "/net/session/tls-handshake-time")
 {
     certificates *files = certificates_new();
     certificates_leaf(files, "ca", "server", "DNS:gateway.test");
@@ -836,32 +816,4 @@ test_a_tls_handshake_times_out(void)
     server_free(server);
     kw_tls_context_free(tls);
     certificates_free(files);
-}
-
-int
-main(int count, char **arguments)
-{
-    g_test_init(&count, &arguments, NULL);
-    g_test_add_func("/net/session/replies", test_replies);
-    g_test_add_func("/net/session/messages-in-pieces", test_messages_in_pieces);
-    g_test_add_func("/net/session/replies-keep-their-order", test_replies_keep_the_order_of_calls);
-    g_test_add_func("/net/session/in-flight-limit", test_reading_pauses_at_the_in_flight_limit);
-    g_test_add_func("/net/session/quiet connection after a pause",
-                    test_a_quiet_connection_stays_after_a_pause);
-    g_test_add_func("/net/session/unsent-limit", test_reading_pauses_while_replies_are_unread);
-    g_test_add_func("/net/session/stalled-replies", test_a_client_that_reads_no_replies_is_closed);
-    g_test_add_func("/net/session/half-closed-client", test_a_half_closed_client_gets_its_reply);
-    g_test_add_func("/net/session/client-disconnected", test_a_disconnect_does_not_disturb_its_call);
-    g_test_add_func("/net/session/not-thrift", test_other_protocols_end_the_connection);
-    g_test_add_func("/net/session/malformed-after-good", test_replies_before_malformed_input_are_sent);
-    g_test_add_func("/net/session/partial-message", test_a_partial_message_times_out);
-    g_test_add_func("/net/session/slow-pieces", test_a_message_in_slow_pieces_times_out);
-    g_test_add_func("/net/session/idle", test_idle_clients_are_closed);
-    g_test_add_func("/net/session/queued-replies", test_queued_replies_do_not_count_as_unread);
-    g_test_add_func("/net/session/connection-limit", test_connections_beyond_the_limit_are_closed);
-    g_test_add_func("/net/session/drain", test_draining_finishes_calls);
-    g_test_add_func("/net/session/drain-in-time", test_draining_ends_after_its_timeout);
-    g_test_add_func("/net/session/port-in-use", test_a_port_in_use_is_an_error);
-    g_test_add_func("/net/session/tls-handshake-time", test_a_tls_handshake_times_out);
-    return g_test_run();
 }

@@ -30,8 +30,7 @@ block_loop(kw_task *task)
 }
 
 /* Calls that the system received before the drain are served, even those that the loop has not read yet. */
-static void
-test_calls_before_a_drain_are_served(void)
+KW_TEST(test_calls_before_a_drain_are_served, "/net/sessions/before-a-drain")
 {
     net_host *host = net_host_new(net_host_limits(), "127.0.0.1", NULL);
     int client = client_open(host);
@@ -61,8 +60,7 @@ test_calls_before_a_drain_are_served(void)
 }
 
 /* A session is also freed if it is closed in the loop iteration in which one of its requests ends. */
-static void
-test_closed_while_a_request_ends(void)
+KW_TEST(test_closed_while_a_request_ends, "/net/sessions/closed-while-ending")
 {
     net_host *host = net_host_new(net_host_limits(), "127.0.0.1", NULL);
     int client = client_open(host);
@@ -87,8 +85,7 @@ test_closed_while_a_request_ends(void)
 
 /* A connection that ended in the middle of a message is reported once, even if an earlier call is still in
  * flight. */
-static void
-test_ended_connections_are_reported_once(void)
+KW_TEST(test_ended_connections_are_reported_once, "/net/sessions/reported-once")
 {
     kw_net_limits limits = net_host_limits();
     limits.frame_ms = 100;
@@ -114,8 +111,7 @@ test_ended_connections_are_reported_once(void)
 /* --- memory --------------------------------------------------------------------------------------------- */
 
 /* A connection without calls keeps no memory of large replies. */
-static void
-test_memory_of_large_replies(void)
+KW_TEST(test_memory_of_large_replies, "/net/sessions/memory-of-large-replies")
 {
     net_host *host = net_host_new(net_host_limits(), "127.0.0.1", NULL);
     int client = client_open(host);
@@ -126,15 +122,4 @@ test_memory_of_large_replies(void)
     wait_for_metric(KW_METRIC_memory_replies, 0);
     close(client);
     net_host_free(host);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/net/sessions/before-a-drain", test_calls_before_a_drain_are_served);
-    g_test_add_func("/net/sessions/closed-while-ending", test_closed_while_a_request_ends);
-    g_test_add_func("/net/sessions/reported-once", test_ended_connections_are_reported_once);
-    g_test_add_func("/net/sessions/memory-of-large-replies", test_memory_of_large_replies);
-    return g_test_run();
 }

@@ -153,8 +153,7 @@ subject_of(net_host *host, unsigned index)
 
 /* Calls and replies of all sizes pass through TLS, even if the last piece to encrypt has one byte. A drain
  * ends the connection with a TLS close notification. */
-static void
-test_tls_calls(void)
+KW_TEST(test_tls_calls, "/net/tls-sessions/calls")
 {
     static const size_t sizes[] = {0, 10, 20 * KIB, 255 * KIB, 256 * KIB - 3, 257 * KIB, 2048 * KIB};
     tls_pair pair = tls_pair_new(false);
@@ -180,8 +179,7 @@ test_tls_calls(void)
 }
 
 /* A client whose handshake is wrong receives an alert with the reason, and then the end of the connection. */
-static void
-test_tls_alert(void)
+KW_TEST(test_tls_alert, "/net/tls-sessions/alert")
 {
     static const uint8_t nonsense[] = {0x16, 3, 1, 0, 5, 'h', 'e', 'l', 'l', 'o'};
     uint8_t alert[7];
@@ -197,8 +195,7 @@ test_tls_alert(void)
 }
 
 /* A connection beyond the limit is closed before its handshake, which costs too much. */
-static void
-test_refused_before_a_handshake(void)
+KW_TEST(test_refused_before_a_handshake, "/net/tls-sessions/refused-before-a-handshake")
 {
     tls_pair pair = tls_pair_new(false);
     kw_net_limits limits = net_host_limits();
@@ -219,8 +216,7 @@ get_message_ms(net_host *host, void *user)
 }
 
 /* The time limit of the handshake does not continue as that of a message. */
-static void
-test_quiet_after_a_handshake(void)
+KW_TEST(test_quiet_after_a_handshake, "/net/tls-sessions/quiet-after-a-handshake")
 {
     tls_pair pair = tls_pair_new(false);
     net_host *host = net_host_new(net_host_limits(), "127.0.0.1", pair.server);
@@ -237,8 +233,7 @@ test_quiet_after_a_handshake(void)
 }
 
 /* A client with a certificate is counted by its certificate, not by its address. */
-static void
-test_tls_certificates_are_counted(void)
+KW_TEST(test_tls_certificates_are_counted, "/net/tls-sessions/certificates")
 {
     tls_pair pair = tls_pair_new(true);
     kw_net_limits limits = net_host_limits();
@@ -300,8 +295,7 @@ finish_with_full_socket(net_host *host, void *unused)
 }
 
 /* A session stays open until its close notification is sent. */
-static void
-test_close_notification_waits(void)
+KW_TEST(test_close_notification_waits, "/net/tls-sessions/close-notification-waits")
 {
     tls_pair pair = tls_pair_new(false);
     net_host *host = net_host_new(net_host_limits(), "127.0.0.1", pair.server);
@@ -314,17 +308,4 @@ test_close_notification_waits(void)
     tls_close(&client);
     net_host_free(host);
     tls_pair_free(pair);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/net/tls-sessions/calls", test_tls_calls);
-    g_test_add_func("/net/tls-sessions/alert", test_tls_alert);
-    g_test_add_func("/net/tls-sessions/refused-before-a-handshake", test_refused_before_a_handshake);
-    g_test_add_func("/net/tls-sessions/quiet-after-a-handshake", test_quiet_after_a_handshake);
-    g_test_add_func("/net/tls-sessions/certificates", test_tls_certificates_are_counted);
-    g_test_add_func("/net/tls-sessions/close-notification-waits", test_close_notification_waits);
-    return g_test_run();
 }

@@ -382,10 +382,8 @@ test_reads_certificates_again(fixture *fix, const void *unused)
 
 #define ADD(name, test) g_test_add("/net/tls/" name, fixture, NULL, set_up, test, tear_down)
 
-int
-main(int count, char **arguments)
+KW_TEST_START(start)
 {
-    g_test_init(&count, &arguments, NULL);
     ADD("carries-bytes", test_carries_bytes);
     ADD("bytes-wait-for-the-handshake", test_bytes_wait_for_the_handshake);
     ADD("verifies-names", test_verifies_names);
@@ -395,5 +393,4 @@ main(int count, char **arguments)
     ADD("a-changed-record-ends-the-connection", test_a_changed_record_ends_the_connection);
     ADD("names-the-unusable-file", test_names_the_unusable_file);
     ADD("reads-certificates-again", test_reads_certificates_again);
-    return g_test_run();
 }

@@ -207,8 +207,7 @@ test_case(const both_case *of, bool many)
     order_bed_free(&bed);
 }
 
-static void
-test_cases(void)
+KW_TEST(test_cases, "/order/both/cases")
 {
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_test_message("%s", cases[i].what);
@@ -218,8 +217,7 @@ test_cases(void)
 }
 
 /* Rows that agree are only read. */
-static void
-test_reads_only(void)
+KW_TEST(test_reads_only, "/order/both/reads only")
 {
     order_bed bed = bed_with("f:kw:r=8@9 f:a=1@10", "f:kw:r=8@9 f:a=1@10");
     kw_get get = get_of_both();
@@ -261,8 +259,7 @@ static const failure failures[] = {
     {.plan = {.write = KW_FATE_LATE}, .writes = 1, .doubt = true},
 };
 
-static void
-test_failures(void)
+KW_TEST(test_failures, "/order/both/failures")
 {
     for (size_t i = 0; i < G_N_ELEMENTS(failures); i++) {
         const failure *of = &failures[i];
@@ -283,8 +280,7 @@ test_failures(void)
 }
 
 /* A write-back that was given up cannot replace a later put when it is applied. */
-static void
-test_late(void)
+KW_TEST(test_late, "/order/both/late")
 {
     static const plan late = {.write = KW_FATE_LATE};
     order_bed bed = bed_with("f:a=1@10", "f:a=2@11");
@@ -301,8 +297,7 @@ test_late(void)
 }
 
 /* The answer waits for the write-back. */
-static void
-test_held(void)
+KW_TEST(test_held, "/order/both/held")
 {
     static const plan held = {.write = KW_FATE_HELD};
     order_bed bed = bed_with("f:a=1@10 f:b=2@11", "f:a=2@11 f:b=1@10");
@@ -324,8 +319,7 @@ test_held(void)
 /* --- the clock ---------------------------------------------------------------------------------- */
 
 /* The answer waits until the clock has passed what was read, also a removal. */
-static void
-test_clock(void)
+KW_TEST(test_clock, "/order/both/clock")
 {
     static const char *const newest[] = {"f:a=1@2003", "f:kw:r=2002@2003"};
     for (size_t i = 0; i < G_N_ELEMENTS(newest); i++) {
@@ -343,8 +337,7 @@ test_clock(void)
     }
 }
 
-static void
-test_clock_unknown(void)
+KW_TEST(test_clock_unknown, "/order/both/clock unknown")
 {
     order_bed bed = bed_with("f:a=1@10", "f:a=1@10");
     order_answer answer = {0};
@@ -360,8 +353,7 @@ test_clock_unknown(void)
 /* --- several gets ------------------------------------------------------------------------------- */
 
 /* Three records; the second one has one row only. */
-static void
-test_many(void)
+KW_TEST(test_many, "/order/both/many")
 {
     static const kw_row_target others[] = {
         {.table = {(const uint8_t *)"new", 3}, .row = {(const uint8_t *)"n0", 2}},
@@ -412,8 +404,7 @@ test_limit(size_t max_bytes, const kw_omission *expected, size_t bytes)
 }
 
 /* After a row that does not fit with those before it, no other one is returned, even if it fits. */
-static void
-test_limits(void)
+KW_TEST(test_limits, "/order/both/limit")
 {
     const kw_omission none[] = {KW_OMITTED_NOT, KW_OMITTED_NOT, KW_OMITTED_NOT};
     const kw_omission second[] = {KW_OMITTED_NOT, KW_OMITTED_LIMIT_REACHED, KW_OMITTED_LIMIT_REACHED};
@@ -424,20 +415,4 @@ test_limits(void)
     test_limit(30, second, 19);
     test_limit(15, large, 0); /* the second one does not fit in the store's reply */
     test_limit(9, larger, 6); /* nor does the first one */
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/order/both/cases", test_cases);
-    g_test_add_func("/order/both/reads only", test_reads_only);
-    g_test_add_func("/order/both/failures", test_failures);
-    g_test_add_func("/order/both/late", test_late);
-    g_test_add_func("/order/both/held", test_held);
-    g_test_add_func("/order/both/clock", test_clock);
-    g_test_add_func("/order/both/clock unknown", test_clock_unknown);
-    g_test_add_func("/order/both/many", test_many);
-    g_test_add_func("/order/both/limit", test_limits);
-    return g_test_run();
 }

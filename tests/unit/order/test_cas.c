@@ -144,8 +144,7 @@ fate_of(void *user, const kw_simulated_call *call)
 
 /* --- without trouble ------------------------------------------------------------------------------ */
 
-static void
-test_put_if(void)
+KW_TEST(test_put_if, "/order/cas/put-if")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     order_bed bed = order_bed_new();
@@ -171,8 +170,7 @@ test_put_if(void)
 
 /* A write of another gateway has the latest time that the clock can have. In a record with several rows the
  * stamp is above it, so that all rows get the two writes in the same order. */
-static void
-test_above_another_gateway(void)
+KW_TEST(test_above_another_gateway, "/order/cas/above-another-gateway")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     order_bed bed = order_bed_new();
@@ -190,8 +188,7 @@ test_above_another_gateway(void)
 
 /* A record with one row: the stamp can be that of the write before, and earlier than the clock's latest
  * time, so nothing waits. */
-static void
-test_one_row(void)
+KW_TEST(test_one_row, "/order/cas/one-row")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     order_bed bed = order_bed_new();
@@ -208,8 +205,7 @@ test_one_row(void)
 }
 
 /* It waits for the clock if what it has read has not surely passed. */
-static void
-test_waits_for_seen(void)
+KW_TEST(test_waits_for_seen, "/order/cas/waits-for-what-it-has-read")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     order_bed bed = order_bed_new();
@@ -231,8 +227,7 @@ test_waits_for_seen(void)
 }
 
 /* Increments that wait together are one write; each gets the result in the order of arrival. */
-static void
-test_sums(void)
+KW_TEST(test_sums, "/order/cas/sums")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     order_bed bed = order_bed_new();
@@ -279,8 +274,7 @@ on_repeated(void *user, kw_outcome outcome, kw_rows *rows, const kw_error *error
 
 /* A round waits for the callers of the round before, so that all of them share one write. Without that, the
  * first caller and the other two would take turns: two writes for three increments. */
-static void
-test_collection(void)
+KW_TEST(test_collection, "/order/cas/collection")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     order_bed bed = order_bed_new();
@@ -299,8 +293,7 @@ test_collection(void)
     order_bed_free(&bed);
 }
 
-static void
-test_wrong_number(void)
+KW_TEST(test_wrong_number, "/order/cas/wrong-number")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     order_bed bed = order_bed_new();
@@ -322,8 +315,7 @@ test_wrong_number(void)
 /* --- beside plain writes ---------------------------------------------------------------------------- */
 
 /* Plain writes leave kw:w, that of a removal expires after more than `late`. */
-static void
-test_plain_writes(void)
+KW_TEST(test_plain_writes, "/order/cas/plain-writes")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     order_bed bed = order_bed_new();
@@ -352,8 +344,7 @@ test_plain_writes(void)
 }
 
 /* Only what is visible counts: a removed value is absent. */
-static void
-test_removed_value(void)
+KW_TEST(test_removed_value, "/order/cas/removed-value")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     order_bed bed = order_bed_new();
@@ -371,8 +362,7 @@ test_removed_value(void)
 }
 
 /* A write that comes between the read and the compare is noticed, and everything begins again. */
-static void
-test_write_in_between(void)
+KW_TEST(test_write_in_between, "/order/cas/write-in-between")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     order_bed bed = order_bed_new();
@@ -397,8 +387,7 @@ test_write_in_between(void)
 }
 
 /* Timestamps that no gateway has given. */
-static void
-test_ahead(void)
+KW_TEST(test_ahead, "/order/cas/timestamps-ahead")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     order_bed bed = order_bed_new();
@@ -418,8 +407,7 @@ test_ahead(void)
 
 /* The compared cell has its caller's timestamp. A write that replaces it gets one that is not lower, so that
  * the same condition cannot be met again. */
-static void
-test_compared_ahead(void)
+KW_TEST(test_compared_ahead, "/order/cas/compared-ahead")
 {
     static const char *const after[] = {"f:kw:w=1010@1010 f:a=2@1010",
                                         "f:kw:w=1011@1011 f:a=2@1011 f:a=1@1010"};
@@ -445,8 +433,7 @@ test_compared_ahead(void)
 }
 
 /* Its timestamp is so far ahead that no gateway has given it. The condition is evaluated all the same. */
-static void
-test_compared_far_ahead(void)
+KW_TEST(test_compared_far_ahead, "/order/cas/compared-far-ahead")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     order_bed bed = order_bed_new();
@@ -475,8 +462,7 @@ test_compared_far_ahead(void)
 
 /* With a timestamp of its caller's, only kw:w has the stamp. While a key rule changes, the write leaves a
  * trace with the present time, by which a pass finds the older cells. */
-static void
-test_given_timestamp(void)
+KW_TEST(test_given_timestamp, "/order/cas/given-timestamp")
 {
     static const kw_ordering changing = {.regime.order = KW_WRITE_ORDER_STAMP,
                                          .regime.atomics = KW_ATOMICS_CAS,
@@ -537,8 +523,7 @@ note_puts(void *user, const kw_simulated_call *call)
 }
 
 /* While a key rule changes, gone cells stay until a sweep, but kw:w expires. */
-static void
-test_expiry(void)
+KW_TEST(test_expiry, "/order/cas/expiry")
 {
     const int64_t writer_ms = 2 * LATE_MS + 90000;
     for (int keeps = 0; keeps < 2; keeps++) {
@@ -650,8 +635,7 @@ test_trouble(gconstpointer user)
 
 /* The other row is sent again. Its first attempt can be applied later, so no later write may have the same
  * stamp. */
-static void
-test_other_row_lost(void)
+KW_TEST(test_other_row_lost, "/order/cas/the other row is lost")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     order_bed bed = order_bed_new();
@@ -678,8 +662,7 @@ fail_writes(void *user, const kw_simulated_call *call)
 }
 
 /* The first row has it, so it is never FAILED. */
-static void
-test_other_row_fails(void)
+KW_TEST(test_other_row_fails, "/order/cas/the other row fails again")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     order_bed bed = order_bed_new();
@@ -705,8 +688,7 @@ drop_compare_then_hold(void *user, const kw_simulated_call *call)
 
 /* A compare is lost, and before the gateway finds that out, the row gets a write with a higher timestamp.
  * Then nobody can tell whether the compare was applied. */
-static void
-test_doubt(void)
+KW_TEST(test_doubt, "/order/cas/doubt")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     order_bed bed = order_bed_new();
@@ -733,8 +715,7 @@ hold_reads(void *user, const kw_simulated_call *call)
 }
 
 /* A deadline passes while an operation waits for another one; it is certainly not applied. */
-static void
-test_deadline(void)
+KW_TEST(test_deadline, "/order/cas/deadline")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     order_bed bed = order_bed_new();
@@ -754,8 +735,7 @@ test_deadline(void)
 }
 
 /* The store handle closes while operations wait. */
-static void
-test_close(void)
+KW_TEST(test_close, "/order/cas/close")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     order_bed bed = order_bed_new();
@@ -770,33 +750,10 @@ test_close(void)
         g_assert_true(answers[i].base.done);
 }
 
-int
-main(int argc, char **argv)
+KW_TEST_START(start)
 {
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/order/cas/put-if", test_put_if);
-    g_test_add_func("/order/cas/above-another-gateway", test_above_another_gateway);
-    g_test_add_func("/order/cas/one-row", test_one_row);
-    g_test_add_func("/order/cas/waits-for-what-it-has-read", test_waits_for_seen);
-    g_test_add_func("/order/cas/sums", test_sums);
-    g_test_add_func("/order/cas/collection", test_collection);
-    g_test_add_func("/order/cas/wrong-number", test_wrong_number);
-    g_test_add_func("/order/cas/plain-writes", test_plain_writes);
-    g_test_add_func("/order/cas/removed-value", test_removed_value);
-    g_test_add_func("/order/cas/write-in-between", test_write_in_between);
-    g_test_add_func("/order/cas/timestamps-ahead", test_ahead);
-    g_test_add_func("/order/cas/compared-ahead", test_compared_ahead);
-    g_test_add_func("/order/cas/compared-far-ahead", test_compared_far_ahead);
-    g_test_add_func("/order/cas/given-timestamp", test_given_timestamp);
-    g_test_add_func("/order/cas/expiry", test_expiry);
     for (size_t i = 0; i < G_N_ELEMENTS(troubles); i++) {
         g_autofree char *name = g_strdup_printf("/order/cas/%s", troubles[i].name);
         g_test_add_data_func(name, &troubles[i], test_trouble);
     }
-    g_test_add_func("/order/cas/the other row is lost", test_other_row_lost);
-    g_test_add_func("/order/cas/the other row fails again", test_other_row_fails);
-    g_test_add_func("/order/cas/doubt", test_doubt);
-    g_test_add_func("/order/cas/deadline", test_deadline);
-    g_test_add_func("/order/cas/close", test_close);
-    return g_test_run();
 }

@@ -61,8 +61,7 @@ leave(uint32_t seed, double trouble)
     town_free(in);
 }
 
-static void
-test_leave(void)
+KW_TEST(test_leave, "/order/concurrent/leave")
 {
     uint32_t seed = (uint32_t)test_seed();
     leave(seed, 0.05);
@@ -99,12 +98,8 @@ test_pair(gconstpointer user)
     }
 }
 
-int
-main(int argc, char **argv)
+KW_TEST_START(start)
 {
-    g_test_init(&argc, &argv, NULL);
     for (size_t i = 0; i < G_N_ELEMENTS(pairs); i++)
         g_test_add_data_func(pairs[i].name, &pairs[i], test_pair);
-    g_test_add_func("/order/concurrent/leave", test_leave);
-    return g_test_run();
 }

@@ -78,8 +78,7 @@ static const example examples[] = {
      "f:kw:cf:a=11@12 f:kw:cf:b=11@12", "f:kw:cf:a=11@12 f:kw:cf:b=11@12"},
 };
 
-static void
-test_examples(void)
+KW_TEST(test_examples, "/order/copies/examples")
 {
     for (size_t i = 0; i < G_N_ELEMENTS(examples); i++) {
         const example *of = &examples[i];
@@ -160,8 +159,7 @@ copy_counted(order_bed *bed, const char *row, bool both_ways)
     g_assert_cmpint(result.outcome, ==, KW_OUTCOME_OK);
 }
 
-static void
-test_writers(void)
+KW_TEST(test_writers, "/order/copies/kw-w")
 {
     for (size_t i = 0; i < G_N_ELEMENTS(writers); i++) {
         const example *of = &writers[i];
@@ -180,8 +178,7 @@ test_writers(void)
 
 /* A copied kw:w of a removal expires, as the kw:w that the removal itself writes does. The cells that are
  * copied together with it do not expire. */
-static void
-test_writer_expires(void)
+KW_TEST(test_writer_expires, "/order/copies/kw-w-expires")
 {
     static const struct {
         const char *new;
@@ -204,8 +201,7 @@ test_writer_expires(void)
 }
 
 /* A compaction has dropped a delete marker; the gone cell hides what arrived below it. */
-static void
-test_gone_without_marker(void)
+KW_TEST(test_gone_without_marker, "/order/copies/gone-without-marker")
 {
     for (int both_ways = 0; both_ways < 2; both_ways++) {
         order_bed bed = order_bed_new();
@@ -222,8 +218,7 @@ test_gone_without_marker(void)
 
 /* Each copy assumes that both rows have the same cells with timestamps below 10, and copies only the other
  * cells. Each example runs twice: in the second run, the caller has already read the old row. */
-static void
-test_time_from(void)
+KW_TEST(test_time_from, "/order/copies/time-from")
 {
     static const example young[] = {
         {"newer cells", true, "f:a=2@11 f:a=1@9 f:b=1@8", "f:a=1@9 f:b=2@12 f:b=1@8",
@@ -260,8 +255,7 @@ test_time_from(void)
 }
 
 /* Younger cells are left alone. They do not keep older ones from being copied, even if they hide them. */
-static void
-test_time_to(void)
+KW_TEST(test_time_to, "/order/copies/time-to")
 {
     static const example old[] = {
         {"older cells", true, "f:a=1@9 f:b=2@10", "f:c=1@8 f:d=3@12", "f:a=1@9 f:b=2@10 f:c=1@8",
@@ -288,8 +282,7 @@ test_time_to(void)
     }
 }
 
-static void
-test_many(void)
+KW_TEST(test_many, "/order/copies/many")
 {
     enum { COUNT = 300 };
     order_bed bed = order_bed_new();
@@ -328,8 +321,7 @@ fail(void *user, const kw_simulated_call *call)
     return hit && kw_bytes_equal(call->row, KW_BYTES_LITERAL("r2")) ? of->fate : KW_FATE_ANSWERED;
 }
 
-static void
-test_failed_writes(void)
+KW_TEST(test_failed_writes, "/order/copies/failed-writes")
 {
     static const struct {
         kw_fate fate;
@@ -357,8 +349,7 @@ test_failed_writes(void)
     }
 }
 
-static void
-test_failed_reads(void)
+KW_TEST(test_failed_reads, "/order/copies/failed-reads")
 {
     static const char *const tables[] = {"old", "new"};
     for (size_t i = 0; i < G_N_ELEMENTS(tables); i++) {
@@ -379,8 +370,7 @@ test_failed_reads(void)
 }
 
 /* If a row cannot be read, the remaining copies of its series fail, and no others. */
-static void
-test_failed_series(void)
+KW_TEST(test_failed_series, "/order/copies/failed-series")
 {
     enum { COUNT = 64 };
     order_bed bed = order_bed_new();
@@ -406,8 +396,7 @@ test_failed_series(void)
 }
 
 /* Writes that arrive while the copy is under way are not undone. */
-static void
-test_late(void)
+KW_TEST(test_late, "/order/copies/late")
 {
     order_bed bed = order_bed_new();
     fault late = {"new", true, KW_FATE_LATE};
@@ -428,8 +417,7 @@ test_late(void)
     order_bed_free(&bed);
 }
 
-static void
-test_refused(void)
+KW_TEST(test_refused, "/order/copies/refused")
 {
     order_bed bed = order_bed_new();
     kw_row_copy copy = copy_of("r", false);
@@ -484,8 +472,7 @@ assert_same_rows(order_bed *bed, size_t cells)
     g_assert_cmpuint(g_strv_length(words), ==, cells);
 }
 
-static void
-test_large(void)
+KW_TEST(test_large, "/order/copies/large")
 {
     order_bed bed = order_bed_new();
     sizes seen = {0};
@@ -499,8 +486,7 @@ test_large(void)
     order_bed_free(&bed);
 }
 
-static void
-test_large_both_ways(void)
+KW_TEST(test_large_both_ways, "/order/copies/large-both-ways")
 {
     order_bed bed = order_bed_new();
     sizes seen = {0};
@@ -522,8 +508,7 @@ test_large_both_ways(void)
     order_bed_free(&bed);
 }
 
-static void
-test_large_time_to(void)
+KW_TEST(test_large_time_to, "/order/copies/large-time-to")
 {
     order_bed bed = order_bed_new();
     put_large(&bed, "old", 0, COLUMNS - 10, 'x', 10);
@@ -563,8 +548,7 @@ count_writers(void *user, const kw_simulated_call *call)
 
 /* The first mutation of a large row has kw:w. A removal that arrives later comes with a newer one, so the
  * reads of further parts return it, too. */
-static void
-test_large_writers(void)
+KW_TEST(test_large_writers, "/order/copies/kw-w-of-large-rows")
 {
     order_bed bed = order_bed_new();
     writer_calls seen = {0};
@@ -581,8 +565,7 @@ test_large_writers(void)
 }
 
 /* One column whose versions are larger than what is read together. */
-static void
-test_large_column(void)
+KW_TEST(test_large_column, "/order/copies/large-column")
 {
     order_bed bed = order_bed_new();
     sizes seen = {0};
@@ -598,8 +581,7 @@ test_large_column(void)
 }
 
 /* So many removed columns that their gone cells and delete markers need several mutations. */
-static void
-test_large_removals(void)
+KW_TEST(test_large_removals, "/order/copies/large-removals")
 {
     enum { REMOVALS = 60 };
     order_bed bed = order_bed_new();
@@ -632,8 +614,7 @@ fail_nth(void *user, const kw_simulated_call *call)
     return call->number == *(unsigned *)user ? KW_FATE_FAILED : KW_FATE_ANSWERED;
 }
 
-static void
-test_large_failures(void)
+KW_TEST(test_large_failures, "/order/copies/large-failures")
 {
     order_bed bed = order_bed_new();
     put_large(&bed, "old", 0, 60, 'x', 10);
@@ -650,30 +631,4 @@ test_large_failures(void)
     g_assert_cmpuint(failures, >, 5);
     assert_same_rows(&bed, 80);
     order_bed_free(&bed);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/order/copies/examples", test_examples);
-    g_test_add_func("/order/copies/kw-w", test_writers);
-    g_test_add_func("/order/copies/kw-w-expires", test_writer_expires);
-    g_test_add_func("/order/copies/kw-w-of-large-rows", test_large_writers);
-    g_test_add_func("/order/copies/gone-without-marker", test_gone_without_marker);
-    g_test_add_func("/order/copies/time-from", test_time_from);
-    g_test_add_func("/order/copies/time-to", test_time_to);
-    g_test_add_func("/order/copies/many", test_many);
-    g_test_add_func("/order/copies/failed-writes", test_failed_writes);
-    g_test_add_func("/order/copies/failed-reads", test_failed_reads);
-    g_test_add_func("/order/copies/failed-series", test_failed_series);
-    g_test_add_func("/order/copies/late", test_late);
-    g_test_add_func("/order/copies/refused", test_refused);
-    g_test_add_func("/order/copies/large", test_large);
-    g_test_add_func("/order/copies/large-both-ways", test_large_both_ways);
-    g_test_add_func("/order/copies/large-time-to", test_large_time_to);
-    g_test_add_func("/order/copies/large-column", test_large_column);
-    g_test_add_func("/order/copies/large-removals", test_large_removals);
-    g_test_add_func("/order/copies/large-failures", test_large_failures);
-    return g_test_run();
 }

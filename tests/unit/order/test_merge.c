@@ -66,8 +66,7 @@ assert_lacks(const kw_row *merged, const kw_row *to, bool ties, kw_arena *arena,
     }
 }
 
-static void
-test_cases(void)
+KW_TEST(test_cases, "/order/merge/cases")
 {
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autoptr(kw_arena) arena = kw_arena_new();
@@ -81,8 +80,7 @@ test_cases(void)
     }
 }
 
-static void
-test_marker(void)
+KW_TEST(test_marker, "/order/merge/marker")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_row found = order_row(arena, "f:kw:cf:a:b=7@8 f:kw:fg:=7@8 f:kw:r=7@8 f:kw:g=7@8 f:kw:c=7@8 f:a=7@8");
@@ -163,8 +161,7 @@ compare_with_model(const row *authority, const row *other, bool ties)
     }
 }
 
-static void
-test_model(void)
+KW_TEST(test_model, "/order/merge/model")
 {
     unsigned most = STAMPS * STAMPS * STAMPS * STAMPS;
     for (unsigned i = 0; i < most; i++)
@@ -172,14 +169,4 @@ test_model(void)
             row authority = model_row_of(i, 0), other = model_row_of(j, 1);
             compare_with_model(&authority, &other, (i + j) % 2 == 0);
         }
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/order/merge/cases", test_cases);
-    g_test_add_func("/order/merge/marker", test_marker);
-    g_test_add_func("/order/merge/model", test_model);
-    return g_test_run();
 }

@@ -48,8 +48,7 @@ with_kinds(unsigned kinds, int calls)
     return model;
 }
 
-static void
-test_one_placement(void)
+KW_TEST(test_one_placement, "/order/cas/one-placement")
 {
     for (int error = 0; error <= 2; error++) {
         cas_model model = one;
@@ -60,8 +59,7 @@ test_one_placement(void)
     is_right(with_kinds(CAS_PUT | CAS_PUT_IF | CAS_REMOVE, 4));
 }
 
-static void
-test_two_placements(void)
+KW_TEST(test_two_placements, "/order/cas/two-placements")
 {
     for (int error = 0; error <= (int)explore_bound(1, 2); error++) {
         cas_model model = one;
@@ -72,8 +70,7 @@ test_two_placements(void)
     }
 }
 
-static void
-test_two_columns(void)
+KW_TEST(test_two_columns, "/order/cas/two-columns")
 {
     cas_model parts =
         with_kinds(CAS_PUT_BOTH | CAS_REMOVE_FIELD | CAS_REMOVE | CAS_PUT_IF | CAS_INCREMENT | CAS_GET, 3);
@@ -85,8 +82,7 @@ test_two_columns(void)
     is_right(whole);
 }
 
-static void
-test_unknown_outcomes(void)
+KW_TEST(test_unknown_outcomes, "/order/cas/unknown-outcomes")
 {
     cas_model late = one, died = with_kinds(CAS_PUT | CAS_PUT_IF | CAS_GET, 3);
     late.unknown = late.ticks = 1;
@@ -100,8 +96,7 @@ test_unknown_outcomes(void)
 }
 
 /* One placement: a stamp that is equal to the newest in the row, and lower than the clock. */
-static void
-test_low_stamps(void)
+KW_TEST(test_low_stamps, "/order/cas/low-stamps")
 {
     cas_model low = one, late;
     low.equal = true;
@@ -116,8 +111,7 @@ test_low_stamps(void)
     is_wrong(low);
 }
 
-static void
-test_repeated_compares(void)
+KW_TEST(test_repeated_compares, "/order/cas/repeated-compares")
 {
     cas_model again = one;
     again.repeats = again.slow = again.ticks = 1;
@@ -130,8 +124,7 @@ test_repeated_compares(void)
     is_right(again);
 }
 
-static void
-test_asking_again(void)
+KW_TEST(test_asking_again, "/order/cas/asking-again")
 {
     cas_model again = with_kinds(CAS_PUT | CAS_REMOVE | CAS_PUT_IF | CAS_INCREMENT, 3);
     again.asks = again.ticks = 1;
@@ -147,8 +140,7 @@ test_asking_again(void)
 }
 
 /* If writes in progress have equal stamps, the first attempt can replace a value that was read. */
-static void
-test_sending_again(void)
+KW_TEST(test_sending_again, "/order/cas/sending-again")
 {
     cas_model again = with_kinds(CAS_PUT | CAS_PUT_IF | CAS_INCREMENT | CAS_GET, 3);
     again.placements = 2;
@@ -160,8 +152,7 @@ test_sending_again(void)
     is_wrong(again);
 }
 
-static void
-test_compactions(void)
+KW_TEST(test_compactions, "/order/cas/compactions")
 {
     cas_model dropped = one;
     dropped.unknown = dropped.purges = dropped.expiries = dropped.ticks = 1;
@@ -169,8 +160,7 @@ test_compactions(void)
     is_right(dropped);
 }
 
-static void
-test_no_writer(void)
+KW_TEST(test_no_writer, "/order/cas/without-kw-w-is-wrong")
 {
     cas_model puts = with_kinds(CAS_PUT | CAS_PUT_IF, 3),
               removals = with_kinds(CAS_REMOVE | CAS_INCREMENT, 4);
@@ -183,8 +173,7 @@ test_no_writer(void)
     is_wrong(removals);
 }
 
-static void
-test_no_compare(void)
+KW_TEST(test_no_compare, "/order/cas/without-the-compare-is-wrong")
 {
     cas_model none = one, low = with_kinds(CAS_INCREMENT, 3), same = low;
     none.no_compare = true;
@@ -196,8 +185,7 @@ test_no_compare(void)
     is_wrong(same);
 }
 
-static void
-test_not_waiting(void)
+KW_TEST(test_not_waiting, "/order/cas/not-waiting-is-wrong")
 {
     cas_model answers = one, refusals = with_kinds(CAS_PUT | CAS_PUT_IF | CAS_GET, 4);
     answers.eager_answers = true;
@@ -206,8 +194,7 @@ test_not_waiting(void)
     is_wrong(refusals);
 }
 
-static void
-test_followers(void)
+KW_TEST(test_followers, "/order/cas/without-followers-is-wrong")
 {
     cas_model first = one, skipped = one, failed = one;
     first.placements = skipped.placements = failed.placements = 2;
@@ -219,8 +206,7 @@ test_followers(void)
     is_wrong(failed);
 }
 
-static void
-test_attempts(void)
+KW_TEST(test_attempts, "/order/cas/attempts")
 {
     cas_model again = one, early = with_kinds(CAS_PUT | CAS_REMOVE | CAS_PUT_IF, 4);
     again.unknown = 1;
@@ -254,8 +240,7 @@ static const cas_turn turns_on[] = {CAS_FORBIDDEN, CAS_HELD, CAS_ALLOWED},
 #define TURNING(kinds, calls, turns) turning(kinds, calls, G_N_ELEMENTS(turns), turns)
 #define EVERY (CAS_PUT | CAS_REMOVE | CAS_GET | CAS_PUT_IF | CAS_INCREMENT)
 
-static void
-test_turning(void)
+KW_TEST(test_turning, "/order/cas/turning-on-and-off")
 {
     is_right(TURNING(EVERY, 3, turns_on));
     is_right(TURNING(EVERY, 3, turns_off));
@@ -266,8 +251,7 @@ test_turning(void)
     is_right(places);
 }
 
-static void
-test_turning_with_late_calls(void)
+KW_TEST(test_turning_with_late_calls, "/order/cas/turning-with-late-calls")
 {
     cas_model late = TURNING(EVERY, 3, turns_on), off = TURNING(EVERY, 3, turns_off);
     late.unknown = off.unknown = 1;
@@ -280,15 +264,13 @@ test_turning_with_late_calls(void)
     is_right(late);
 }
 
-static void
-test_turning_at_once(void)
+KW_TEST(test_turning_at_once, "/order/cas/turning-at-once-is-wrong")
 {
     is_wrong(TURNING(CAS_PUT | CAS_PUT_IF | CAS_GET, 3, at_once_on));
     is_wrong(TURNING(CAS_PUT | CAS_PUT_IF | CAS_GET, 3, at_once_off));
 }
 
-static void
-test_turning_without_drain(void)
+KW_TEST(test_turning_without_drain, "/order/cas/turning-without-drain-is-wrong")
 {
     cas_model on = TURNING(CAS_PUT | CAS_PUT_IF | CAS_GET, 3, turns_on), early = on;
     on.no_drain = true;
@@ -300,8 +282,7 @@ test_turning_without_drain(void)
     is_wrong(off);
 }
 
-static void
-test_turning_without_grace(void)
+KW_TEST(test_turning_without_grace, "/order/cas/turning-without-grace-is-wrong")
 {
     cas_model on = TURNING(CAS_PUT | CAS_PUT_IF | CAS_GET, 3, turns_on);
     on.unknown = 1;
@@ -311,30 +292,4 @@ test_turning_without_grace(void)
     off.unknown = 1;
     off.whole = off.no_grace = true;
     is_wrong(off);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/order/cas/one-placement", test_one_placement);
-    g_test_add_func("/order/cas/two-placements", test_two_placements);
-    g_test_add_func("/order/cas/two-columns", test_two_columns);
-    g_test_add_func("/order/cas/unknown-outcomes", test_unknown_outcomes);
-    g_test_add_func("/order/cas/repeated-compares", test_repeated_compares);
-    g_test_add_func("/order/cas/low-stamps", test_low_stamps);
-    g_test_add_func("/order/cas/asking-again", test_asking_again);
-    g_test_add_func("/order/cas/sending-again", test_sending_again);
-    g_test_add_func("/order/cas/compactions", test_compactions);
-    g_test_add_func("/order/cas/without-kw-w-is-wrong", test_no_writer);
-    g_test_add_func("/order/cas/without-the-compare-is-wrong", test_no_compare);
-    g_test_add_func("/order/cas/not-waiting-is-wrong", test_not_waiting);
-    g_test_add_func("/order/cas/without-followers-is-wrong", test_followers);
-    g_test_add_func("/order/cas/attempts", test_attempts);
-    g_test_add_func("/order/cas/turning-on-and-off", test_turning);
-    g_test_add_func("/order/cas/turning-with-late-calls", test_turning_with_late_calls);
-    g_test_add_func("/order/cas/turning-at-once-is-wrong", test_turning_at_once);
-    g_test_add_func("/order/cas/turning-without-drain-is-wrong", test_turning_without_drain);
-    g_test_add_func("/order/cas/turning-without-grace-is-wrong", test_turning_without_grace);
-    return g_test_run();
 }

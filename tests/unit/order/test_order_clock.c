@@ -40,8 +40,7 @@ static const clock_model jumps = {.ticks = 4, .heartbeats = 3, .jumps = 1, .max_
 static const clock_model starts = {.ticks = 3, .heartbeats = 2, .jumps = 1, .max_jump = 3, .starters = 1};
 static const clock_model far_back = {.fresh = 8, .ticks = 18, .heartbeats = 2, .jumps = 1, .max_jump = 6};
 
-static void
-test_jumps(void)
+KW_TEST(test_jumps, "/order/clock/jumps")
 {
     is_right(jumps);
     clock_model slow = jumps, farther = far_back;
@@ -53,14 +52,12 @@ test_jumps(void)
     is_right(farther);
 }
 
-static void
-test_starts(void)
+KW_TEST(test_starts, "/order/clock/starts")
 {
     is_right(starts);
 }
 
-static void
-test_without_safeguards(void)
+KW_TEST(test_without_safeguards, "/order/clock/without-safeguards-is-wrong")
 {
     clock_model never_expiring = jumps, trusting = jumps, back = far_back;
     never_expiring.never_expires = true;
@@ -72,8 +69,7 @@ test_without_safeguards(void)
     is_wrong(back);
 }
 
-static void
-test_starts_without_safeguards(void)
+KW_TEST(test_starts_without_safeguards, "/order/clock/starts-without-safeguards-are-wrong")
 {
     clock_model trusting = starts, isolated = starts;
     trusting.serves_at_once = true;
@@ -201,8 +197,7 @@ mean_width_us(sender *self)
 }
 
 /* The interval is little wider than the duration of a heartbeat plus the drift of the two clocks. */
-static void
-test_width(void)
+KW_TEST(test_width, "/order/clock/width")
 {
     for (int64_t took_us = 200; took_us <= 1000; took_us += 100) {
         sender exact = sender_new(took_us, 0, 0), inexact = sender_new(took_us, 0.2, 20);
@@ -215,8 +210,7 @@ test_width(void)
 }
 
 /* The store's clock is set: the interval becomes as narrow as before. */
-static void
-test_set(void)
+KW_TEST(test_set, "/order/clock/set")
 {
     sender self = sender_new(400, 0.2, 20);
     int64_t before_us = mean_width_us(&self);
@@ -234,8 +228,7 @@ test_set(void)
     g_rand_free(self.random);
 }
 
-static void
-test_unknown(void)
+KW_TEST(test_unknown, "/order/clock/unknown")
 {
     kw_known_time known;
     kw_span span;
@@ -255,8 +248,7 @@ test_unknown(void)
 
 /* The first heartbeat after a load of the store shows that the load has ended; a slower one changes the
  * average a little. */
-static void
-test_duration(void)
+KW_TEST(test_duration, "/order/clock/duration")
 {
     static const int64_t us[] = {400, 15000, 15000, 15000, 600, 500};
     kw_aim aim;
@@ -270,19 +262,4 @@ test_duration(void)
         kw_aim_learn(&aim, &aimed, &heartbeat);
         g_assert_cmpint(aim.duration_ns, ==, expected_ns[i]);
     }
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/order/clock/jumps", test_jumps);
-    g_test_add_func("/order/clock/starts", test_starts);
-    g_test_add_func("/order/clock/without-safeguards-is-wrong", test_without_safeguards);
-    g_test_add_func("/order/clock/starts-without-safeguards-are-wrong", test_starts_without_safeguards);
-    g_test_add_func("/order/clock/width", test_width);
-    g_test_add_func("/order/clock/duration", test_duration);
-    g_test_add_func("/order/clock/set", test_set);
-    g_test_add_func("/order/clock/unknown", test_unknown);
-    return g_test_run();
 }

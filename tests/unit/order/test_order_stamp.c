@@ -36,8 +36,7 @@ is_wrong(stamp_model model)
 static const stamp_model one = {
     .kinds = WHOLE_ROWS, .calls = 4, .callers = 2, .ticks = 2, .placements = 1, .error = 1};
 
-static void
-test_one_placement(void)
+KW_TEST(test_one_placement, "/order/stamp/one-placement")
 {
     for (int error = 0; error <= 2; error++) {
         stamp_model model = one;
@@ -48,8 +47,7 @@ test_one_placement(void)
     }
 }
 
-static void
-test_two_placements(void)
+KW_TEST(test_two_placements, "/order/stamp/two-placements")
 {
     for (int error = 0; error <= 2; error++) {
         stamp_model model = one;
@@ -60,8 +58,7 @@ test_two_placements(void)
     }
 }
 
-static void
-test_unknown_outcomes(void)
+KW_TEST(test_unknown_outcomes, "/order/stamp/unknown-outcomes")
 {
     stamp_model late = one, in_doubt = one;
     late.calls = 3;
@@ -73,8 +70,7 @@ test_unknown_outcomes(void)
     is_right(in_doubt);
 }
 
-static void
-test_parts_of_a_record(void)
+KW_TEST(test_parts_of_a_record, "/order/stamp/parts-of-a-record")
 {
     stamp_model parts = one, both = one;
     parts.kinds = PARTS;
@@ -89,8 +85,7 @@ test_parts_of_a_record(void)
     is_wrong(both);
 }
 
-static void
-test_no_waiting(void)
+KW_TEST(test_no_waiting, "/order/stamp/not-waiting-is-wrong")
 {
     stamp_model writes = one, reads = one;
     writes.eager_writes = true;
@@ -99,8 +94,7 @@ test_no_waiting(void)
     is_wrong(reads);
 }
 
-static void
-test_gone_cells(void)
+KW_TEST(test_gone_cells, "/order/stamp/without-gone-cells-is-wrong")
 {
     stamp_model none = one, low = one, early = one, part = one;
     none.no_gone = true;
@@ -114,8 +108,7 @@ test_gone_cells(void)
     is_wrong(part);
 }
 
-static void
-test_each_row_its_own_stamp(void)
+KW_TEST(test_each_row_its_own_stamp, "/order/stamp/no-common-stamp-is-wrong")
 {
     stamp_model none = one;
     none.placements = 2;
@@ -125,8 +118,7 @@ test_each_row_its_own_stamp(void)
 
 /* The first attempt can arrive after the answer to the second. If two puts have the same millisecond, the
  * first attempt of the one that lost would then win. A removal can be sent again. */
-static void
-test_sent_again(void)
+KW_TEST(test_sent_again, "/order/stamp/put-sent-again-is-wrong")
 {
     stamp_model again = one;
     again.repeats = 1;
@@ -137,27 +129,10 @@ test_sent_again(void)
 
 /* A compaction drops delete markers: late puts and removals that were sent twice still do not show removed
  * values. */
-static void
-test_compactions(void)
+KW_TEST(test_compactions, "/order/stamp/compactions")
 {
     stamp_model dropped = one;
     dropped.calls = 3;
     dropped.unknown = dropped.purges = dropped.repeats = 1;
     is_right(dropped);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/order/stamp/one-placement", test_one_placement);
-    g_test_add_func("/order/stamp/two-placements", test_two_placements);
-    g_test_add_func("/order/stamp/unknown-outcomes", test_unknown_outcomes);
-    g_test_add_func("/order/stamp/parts-of-a-record", test_parts_of_a_record);
-    g_test_add_func("/order/stamp/not-waiting-is-wrong", test_no_waiting);
-    g_test_add_func("/order/stamp/without-gone-cells-is-wrong", test_gone_cells);
-    g_test_add_func("/order/stamp/no-common-stamp-is-wrong", test_each_row_its_own_stamp);
-    g_test_add_func("/order/stamp/put-sent-again-is-wrong", test_sent_again);
-    g_test_add_func("/order/stamp/compactions", test_compactions);
-    return g_test_run();
 }

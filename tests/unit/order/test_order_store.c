@@ -39,16 +39,14 @@ is_wrong(store_model model)
 
 static const store_model plain = {.kinds = PLAIN, .calls = 4, .callers = 2, .ticks = 2};
 
-static void
-test_plain(void)
+KW_TEST(test_plain, "/order/store/puts-and-removals")
 {
     is_right(plain);
     is_right((store_model){.kinds = PLAIN, .calls = 3, .callers = 3, .ticks = 2, .unknown = 1});
     is_right((store_model){.kinds = PLAIN, .calls = 3, .callers = 2, .ticks = 3, .unknown = 2});
 }
 
-static void
-test_plain_without_safeguards(void)
+KW_TEST(test_plain_without_safeguards, "/order/store/removal-unstamped-or-at-once-is-wrong")
 {
     store_model unstamped = plain, at_once = plain;
     unstamped.delete_unstamped = true;
@@ -59,8 +57,7 @@ test_plain_without_safeguards(void)
 
 /* A delete with unknown outcome is sent again with the same timestamp. If it started again with a get, it
  * would remove later puts. */
-static void
-test_delete_sent_again(void)
+KW_TEST(test_delete_sent_again, "/order/store/delete-repeated-from-its-get-is-wrong")
 {
     store_model again = plain;
     again.no_generation = true;
@@ -70,8 +67,7 @@ test_delete_sent_again(void)
 }
 
 /* Behaviour of HBase itself that breaks the promise; the manual mentions it. */
-static void
-test_what_hbase_does(void)
+KW_TEST(test_what_hbase_does, "/order/store/region-with-slow-clock-and-put-repeated-are-wrong")
 {
     store_model moved = plain, repeated = plain;
     moved.moves_back = true;
@@ -83,8 +79,7 @@ test_what_hbase_does(void)
 /* --- promises for a whole record -------------------------------------------------------------- */
 
 /* A removal can reach one field before another while a put of part of the record is in progress. */
-static void
-test_parts(void)
+KW_TEST(test_parts, "/order/store/parts-of-a-record")
 {
     store_model parts = {.kinds = STORE_PUT | STORE_PUT_BOTH | STORE_REMOVE | STORE_REMOVE_FIELD | STORE_GET,
                          .calls = 4,
@@ -104,8 +99,7 @@ test_parts(void)
 
 static const store_model compared = {.kinds = COMPARED, .calls = 4, .callers = 2, .ticks = 2};
 
-static void
-test_compared(void)
+KW_TEST(test_compared, "/order/store/comparisons")
 {
     is_right(compared);
     is_right((store_model){.kinds = COMPARED, .calls = 3, .callers = 3, .ticks = 1, .unknown = 1});
@@ -113,8 +107,7 @@ test_compared(void)
         .kinds = STORE_PUT_IF | STORE_REMOVE_FIELD | STORE_GET, .calls = 4, .callers = 2, .ticks = 2});
 }
 
-static void
-test_compared_without_generation(void)
+KW_TEST(test_compared_without_generation, "/order/store/comparison-without-generation-is-wrong")
 {
     store_model bare = compared;
     bare.no_generation = true;
@@ -122,8 +115,7 @@ test_compared_without_generation(void)
 }
 
 /* HBase's client can send a comparison again, and returns the result of the second one. */
-static void
-test_compared_again(void)
+KW_TEST(test_compared_again, "/order/store/comparison-sent-again")
 {
     store_model again = compared;
     again.repeats_compare = true;
@@ -144,15 +136,13 @@ test_compared_again(void)
 
 static const store_model counted = {.kinds = COUNTED, .calls = 4, .callers = 2, .ticks = 2};
 
-static void
-test_counters(void)
+KW_TEST(test_counters, "/order/store/counters")
 {
     is_right(counted);
     is_right((store_model){.kinds = COUNTED, .calls = 3, .callers = 2, .ticks = 2, .unknown = 1});
 }
 
-static void
-test_counters_without_safeguards(void)
+KW_TEST(test_counters_without_safeguards, "/order/store/counters-without-safeguards-are-wrong")
 {
     store_model bare = counted, plain_put = counted, at_once = counted;
     bare.no_generation = true;
@@ -165,8 +155,7 @@ test_counters_without_safeguards(void)
 
 /* A put of a counter and other fields writes all of them with the same timestamp. It must not be ahead of the
  * clock that stamps later puts of the other fields. */
-static void
-test_mixed_put(void)
+KW_TEST(test_mixed_put, "/order/store/put-with-counter")
 {
     store_model mixed = {.kinds = MIXED, .calls = 4, .callers = 2, .ticks = 2}, valued;
     is_right(mixed);
@@ -181,8 +170,7 @@ test_mixed_put(void)
         is_wrong(valued);
 }
 
-static void
-test_comparison_of_counter(void)
+KW_TEST(test_comparison_of_counter, "/order/store/comparison-of-counter")
 {
     store_model comparison = {.kinds = STORE_INCREMENT | STORE_PUT | STORE_PUT_IF_COUNTER | STORE_GET,
                               .calls = 4,
@@ -197,8 +185,7 @@ test_comparison_of_counter(void)
 }
 
 /* The gateway rejects this: the counter could be ahead of the put. */
-static void
-test_comparison_writes_counter(void)
+KW_TEST(test_comparison_writes_counter, "/order/store/comparison-that-writes-counter-is-wrong")
 {
     store_model model = {
         .kinds = STORE_INCREMENT | STORE_PUT_IF_TO_COUNTER, .calls = 4, .callers = 2, .ticks = 2};
@@ -206,8 +193,7 @@ test_comparison_writes_counter(void)
 }
 
 /* The removal of a field also uses kw:g's timestamp: otherwise the id of a comparison would be hidden. */
-static void
-test_field_of_record_with_counter(void)
+KW_TEST(test_field_of_record_with_counter, "/order/store/field-of-record-with-counter")
 {
     store_model model = {.kinds = STORE_INCREMENT | STORE_PUT_IF | STORE_REMOVE_FIELD | STORE_GET,
                          .calls = 5,
@@ -216,25 +202,4 @@ test_field_of_record_with_counter(void)
     is_right(model);
     model.short_removal = true;
     is_wrong(model);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/order/store/puts-and-removals", test_plain);
-    g_test_add_func("/order/store/removal-unstamped-or-at-once-is-wrong", test_plain_without_safeguards);
-    g_test_add_func("/order/store/delete-repeated-from-its-get-is-wrong", test_delete_sent_again);
-    g_test_add_func("/order/store/region-with-slow-clock-and-put-repeated-are-wrong", test_what_hbase_does);
-    g_test_add_func("/order/store/parts-of-a-record", test_parts);
-    g_test_add_func("/order/store/comparisons", test_compared);
-    g_test_add_func("/order/store/comparison-without-generation-is-wrong", test_compared_without_generation);
-    g_test_add_func("/order/store/comparison-sent-again", test_compared_again);
-    g_test_add_func("/order/store/counters", test_counters);
-    g_test_add_func("/order/store/counters-without-safeguards-are-wrong", test_counters_without_safeguards);
-    g_test_add_func("/order/store/put-with-counter", test_mixed_put);
-    g_test_add_func("/order/store/comparison-of-counter", test_comparison_of_counter);
-    g_test_add_func("/order/store/comparison-that-writes-counter-is-wrong", test_comparison_writes_counter);
-    g_test_add_func("/order/store/field-of-record-with-counter", test_field_of_record_with_counter);
-    return g_test_run();
 }

@@ -66,8 +66,7 @@ bed_with(const put_case *of)
 }
 
 /* The put is sent when the clock of every region server has passed its timestamp, and then answered. */
-static void
-test_put(void)
+KW_TEST(test_put, "/order/raised/put")
 {
     for (size_t i = 0; i < G_N_ELEMENTS(put_cases); i++) {
         const put_case *of = &put_cases[i];
@@ -116,8 +115,7 @@ static const failure failures[] = {
     {{0}, false, 5000, INT64_MAX - 1, KW_OUTCOME_FAILED, KW_REFUSED, 1, false},
 };
 
-static void
-test_failures(void)
+KW_TEST(test_failures, "/order/raised/failures")
 {
     for (size_t i = 0; i < G_N_ELEMENTS(failures); i++) {
         const failure *of = &failures[i];
@@ -148,8 +146,7 @@ test_failures(void)
 }
 
 /* A put that is applied late does not replace a later put. */
-static void
-test_late(void)
+KW_TEST(test_late, "/order/raised/late")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     order_bed bed = order_bed_new();
@@ -205,16 +202,14 @@ test_order(bool first_fails)
     order_bed_free(&bed);
 }
 
-static void
-test_orders(void)
+KW_TEST(test_orders, "/order/raised/order")
 {
     test_order(false);
     test_order(true);
 }
 
 /* Each write of a multi-write has its own outcome. */
-static void
-test_many(void)
+KW_TEST(test_many, "/order/raised/many")
 {
     enum { COUNT = 4 };
     g_autoptr(kw_arena) arena = kw_arena_new();
@@ -246,8 +241,7 @@ test_many(void)
 /* --- removals ----------------------------------------------------------------------------------- */
 
 /* A removal deletes up to the newest timestamp, when every later put gets a higher one. */
-static void
-test_removal(void)
+KW_TEST(test_removal, "/order/raised/removal")
 {
     static const char *const columns[] = {"", "a"};
     for (size_t i = 0; i < G_N_ELEMENTS(columns); i++) {
@@ -274,8 +268,7 @@ test_removal(void)
 
 /* A removal that would have to delete up to a timestamp after its deadline deletes nothing, and reports when
  * to retry. */
-static void
-test_removal_far_ahead(void)
+KW_TEST(test_removal_far_ahead, "/order/raised/removal far ahead")
 {
     for (int raised = 0; raised <= 1; raised++) {
         g_autoptr(kw_arena) arena = kw_arena_new();
@@ -301,8 +294,7 @@ test_removal_far_ahead(void)
 }
 
 /* A removal deletes the puts of its row that were started before it. */
-static void
-test_removal_after_put(void)
+KW_TEST(test_removal_after_put, "/order/raised/removal after put")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     order_bed bed = order_bed_new();
@@ -322,8 +314,7 @@ test_removal_after_put(void)
 }
 
 /* While the clock is unknown, nothing is deleted. */
-static void
-test_removal_without_clock(void)
+KW_TEST(test_removal_without_clock, "/order/raised/removal without clock")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     order_bed bed = order_bed_new();
@@ -342,8 +333,7 @@ test_removal_without_clock(void)
 /* --- gets --------------------------------------------------------------------------------------- */
 
 /* Gone cells hide older cells, and a get waits until the clock has passed what it has read. */
-static void
-test_get(void)
+KW_TEST(test_get, "/order/raised/get")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     order_bed bed = order_bed_new();
@@ -367,21 +357,4 @@ test_get(void)
     g_assert_cmpstr(row, ==, "f:a=1@1003");
     kw_rows_free(answer.rows);
     order_bed_free(&bed);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/order/raised/put", test_put);
-    g_test_add_func("/order/raised/failures", test_failures);
-    g_test_add_func("/order/raised/late", test_late);
-    g_test_add_func("/order/raised/order", test_orders);
-    g_test_add_func("/order/raised/many", test_many);
-    g_test_add_func("/order/raised/removal", test_removal);
-    g_test_add_func("/order/raised/removal far ahead", test_removal_far_ahead);
-    g_test_add_func("/order/raised/removal after put", test_removal_after_put);
-    g_test_add_func("/order/raised/removal without clock", test_removal_without_clock);
-    g_test_add_func("/order/raised/get", test_get);
-    return g_test_run();
 }

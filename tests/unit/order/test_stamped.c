@@ -45,8 +45,7 @@ test_wait(const wait_case *of, bool many)
     order_bed_free(&bed);
 }
 
-static void
-test_waits(void)
+KW_TEST(test_waits, "/order/stamped/waits")
 {
     for (size_t i = 0; i < G_N_ELEMENTS(waits); i++) {
         test_wait(&waits[i], false);
@@ -55,8 +54,7 @@ test_waits(void)
 }
 
 /* A gone cell expires after `late`, except while a key rule changes. */
-static void
-test_gone(void)
+KW_TEST(test_gone, "/order/stamped/gone")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     order_bed bed = order_bed_new();
@@ -124,8 +122,7 @@ test_late_put(int64_t markers_ms, const char *after)
 
 /* The simulated compaction keeps a marker exactly as long as HBase does, and drops what it hides meanwhile.
  */
-static void
-test_purge(void)
+KW_TEST(test_purge, "/order/stamped/purge")
 {
     order_bed bed = order_bed_new();
     kw_simulated_create_table(bed.rows, "kept", 500);
@@ -142,16 +139,14 @@ test_purge(void)
     order_bed_free(&bed);
 }
 
-static void
-test_late_puts(void)
+KW_TEST(test_late_puts, "/order/stamped/late puts")
 {
     test_late_put(0, "f:a=1@1000");
     test_late_put(2 * LATE_MS, "");
 }
 
 /* Two writes of a record never get the same timestamp, even if they begin with different rows. */
-static void
-test_rows_in_other_order(void)
+KW_TEST(test_rows_in_other_order, "/order/stamped/rows in other order")
 {
     static const char *const rows[2][2] = {{"r", "s"}, {"s", "r"}};
     g_autoptr(kw_arena) arena = kw_arena_new();
@@ -179,8 +174,7 @@ test_rows_in_other_order(void)
 }
 
 /* A timestamp that is taken in one of the rows is taken in all of them. */
-static void
-test_taken_in_one_row(void)
+KW_TEST(test_taken_in_one_row, "/order/stamped/taken in one row")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     order_bed bed = order_bed_new();
@@ -222,8 +216,7 @@ refuse(void *user, const kw_simulated_call *call)
 }
 
 /* A row that the store refuses is written later, if another row of the record can have the write. */
-static void
-test_refused_rows(void)
+KW_TEST(test_refused_rows, "/order/stamped/refused rows")
 {
     static const struct {
         refusals refused;
@@ -265,8 +258,7 @@ test_refused_rows(void)
 
 /* While a key rule changes, a put with a timestamp of its caller's leaves a trace with the present time. It
  * is not acknowledged any later, and its caller can read it at once. */
-static void
-test_trace(void)
+KW_TEST(test_trace, "/order/stamped/trace")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     order_bed bed = order_bed_new();
@@ -294,8 +286,7 @@ test_trace(void)
 }
 
 /* Without the time there is no trace, so the put fails. */
-static void
-test_trace_without_time(void)
+KW_TEST(test_trace_without_time, "/order/stamped/trace without time")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     order_bed bed = order_bed_new();
@@ -314,8 +305,7 @@ test_trace_without_time(void)
 
 /* A put with a timestamp ahead of the clock is written when the clock has passed it. So a removal after its
  * answer removes it. */
-static void
-test_ahead(void)
+KW_TEST(test_ahead, "/order/stamped/ahead")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     order_bed bed = order_bed_new();
@@ -348,8 +338,7 @@ test_ahead(void)
 
 /* A put whose timestamp the clock passes only after the deadline is refused. The others of the call are
  * written. */
-static void
-test_far_ahead(void)
+KW_TEST(test_far_ahead, "/order/stamped/far ahead")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     order_bed bed = order_bed_new();
@@ -370,22 +359,4 @@ test_far_ahead(void)
     order_assert_row(&bed, "old", "r", "");
     order_assert_row(&bed, "old", "s", "f:a=1@5");
     order_bed_free(&bed);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/order/stamped/waits", test_waits);
-    g_test_add_func("/order/stamped/gone", test_gone);
-    g_test_add_func("/order/stamped/late puts", test_late_puts);
-    g_test_add_func("/order/stamped/purge", test_purge);
-    g_test_add_func("/order/stamped/rows in other order", test_rows_in_other_order);
-    g_test_add_func("/order/stamped/taken in one row", test_taken_in_one_row);
-    g_test_add_func("/order/stamped/refused rows", test_refused_rows);
-    g_test_add_func("/order/stamped/trace", test_trace);
-    g_test_add_func("/order/stamped/trace without time", test_trace_without_time);
-    g_test_add_func("/order/stamped/ahead", test_ahead);
-    g_test_add_func("/order/stamped/far ahead", test_far_ahead);
-    return g_test_run();
 }

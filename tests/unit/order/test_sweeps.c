@@ -27,8 +27,7 @@ sweep_row(order_bed *bed, const char *row, int64_t until_ms)
     sweep_row_as(bed, &ordering, row, until_ms);
 }
 
-static void
-test_sweep(void)
+KW_TEST(test_sweep, "/order/sweep/rows")
 {
     static const struct {
         const char *before;
@@ -56,8 +55,7 @@ test_sweep(void)
 }
 
 /* The kw:w of a removed record is removed with its gone cell, unless atomic operations can still need it. */
-static void
-test_writer(void)
+KW_TEST(test_writer, "/order/sweep/last-write")
 {
     static const struct {
         const kw_ordering *how;
@@ -83,8 +81,7 @@ test_writer(void)
 }
 
 /* A cell that only the gone cell hides does not appear when the gone cell is removed. */
-static void
-test_sweep_hidden(void)
+KW_TEST(test_sweep_hidden, "/order/sweep/hidden")
 {
     order_bed bed = order_bed_new();
     order_write_row(&bed, "old", "r", "f:kw:r=10@11 f:kw:cf:b=12@13");
@@ -106,8 +103,7 @@ hold_writes(void *user, const kw_simulated_call *call)
 }
 
 /* A removal that comes between the read and the write of the sweep keeps its gone cell. */
-static void
-test_sweep_and_removal(void)
+KW_TEST(test_sweep_and_removal, "/order/sweep/during-removal")
 {
     order_bed bed = order_bed_new();
     bool holds = true;
@@ -134,8 +130,7 @@ test_sweep_and_removal(void)
 }
 
 /* A record with so many removed columns that several mutations are needed. */
-static void
-test_sweep_large(void)
+KW_TEST(test_sweep_large, "/order/sweep/large")
 {
     order_bed bed = order_bed_new();
     g_autofree char *name = g_strnfill(20000, 'n');
@@ -150,8 +145,7 @@ test_sweep_large(void)
     order_bed_free(&bed);
 }
 
-static void
-test_refused(void)
+KW_TEST(test_refused, "/order/sweep/refused")
 {
     order_bed bed = order_bed_new();
     kw_row_sweep sweep = {.table = KW_BYTES_LITERAL("old"), .row = KW_BYTES_LITERAL("r")};
@@ -162,17 +156,4 @@ test_refused(void)
     g_assert_cmpint(swept.written[0].outcome, ==, KW_OUTCOME_FAILED);
     g_assert_cmpint(swept.written[0].error.code, ==, KW_REFUSED);
     order_bed_free(&bed);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/order/sweep/rows", test_sweep);
-    g_test_add_func("/order/sweep/last-write", test_writer);
-    g_test_add_func("/order/sweep/hidden", test_sweep_hidden);
-    g_test_add_func("/order/sweep/during-removal", test_sweep_and_removal);
-    g_test_add_func("/order/sweep/large", test_sweep_large);
-    g_test_add_func("/order/sweep/refused", test_refused);
-    return g_test_run();
 }

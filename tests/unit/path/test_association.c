@@ -8,8 +8,7 @@
 
 /* Stored rows are in these buckets, so they must never change. They are XXH64 of the key with bucket 0,
  * modulo the number of buckets. */
-static void
-test_default_keys(void)
+KW_TEST(test_default_keys, "/path/association/default keys")
 {
     static const struct {
         const char *id;
@@ -30,8 +29,7 @@ test_default_keys(void)
 /* --- reading and adding ---------------------------------------------------------------------------- */
 
 /* Only a put adds a new record. A path without a choice has no key. */
-static void
-test_new_record(void)
+KW_TEST(test_new_record, "/path/association/new record")
 {
     desk *self = association_desk();
     const kw_placement *placements = desk_table(self, "pairs")->placements;
@@ -56,8 +54,7 @@ test_new_record(void)
 
 /* Held keys are used as they are, and only the missing ones are added. Columns of other layouts and families
  * are not read. */
-static void
-test_held_keys(void)
+KW_TEST(test_held_keys, "/path/association/held keys")
 {
     desk *self = association_desk();
     const kw_placement *placements = desk_table(self, "pairs")->placements;
@@ -81,8 +78,7 @@ test_held_keys(void)
 }
 
 /* A row key of another record, or of no record, is an error: nothing may be written to that row. */
-static void
-test_foreign_keys(void)
+KW_TEST(test_foreign_keys, "/path/association/foreign keys")
 {
     desk *self = association_desk();
     const kw_placement *placement = &desk_table(self, "known")->placements[0];
@@ -109,8 +105,7 @@ test_foreign_keys(void)
 }
 
 /* A row key belongs to a record only if all key fields are the same. */
-static void
-test_keys_with_another_number(void)
+KW_TEST(test_keys_with_another_number, "/path/association/keys with another number")
 {
     desk *self = association_desk();
     const kw_table *table = desk_table(self, "doubles");
@@ -142,8 +137,7 @@ test_keys_with_another_number(void)
 
 /* A key other than the default one is renewed if half of the margin has passed at the time of the put. The
  * renewal has a timestamp only if the record's is in the future. */
-static void
-test_renewals(void)
+KW_TEST(test_renewals, "/path/association/renewals")
 {
     static const struct {
         const char *table;
@@ -184,8 +178,7 @@ test_renewals(void)
 }
 
 /* One write renews one key and adds the other. */
-static void
-test_renewal_and_addition(void)
+KW_TEST(test_renewal_and_addition, "/path/association/renewal and addition")
 {
     static const char *const qualifiers[] = {"primary/1", "first/1", "second/1"};
     for (int renewed = 1; renewed < 3; renewed++) {
@@ -208,8 +201,7 @@ test_renewal_and_addition(void)
 
 /* --- many records ---------------------------------------------------------------------------------- */
 
-static void
-test_many(void)
+KW_TEST(test_many, "/path/association/many")
 {
     static const size_t counts[] = {2, 31, 32, 33, 100};
     for (size_t c = 0; c < G_N_ELEMENTS(counts); c++) {
@@ -229,8 +221,7 @@ test_many(void)
 }
 
 /* Records without a key in the association have errors; a call without any other record reads nothing. */
-static void
-test_long_keys(void)
+KW_TEST(test_long_keys, "/path/association/long keys")
 {
     desk *self = association_desk();
     g_autofree char *large = g_strnfill(KW_ROW_KEY_MAX + 1, 'x');
@@ -247,8 +238,7 @@ test_long_keys(void)
 }
 
 /* The record has a key in the association, but none in its placement: it is not added. */
-static void
-test_records_that_fit_only_the_association(void)
+KW_TEST(test_records_that_fit_only_the_association, "/path/association/keys that fit only the association")
 {
     for (int create = 0; create < 2; create++) {
         desk *self = association_desk();
@@ -259,22 +249,4 @@ test_records_that_fit_only_the_association(void)
         g_assert_cmpuint(self->control->operations, ==, 1);
         desk_free(self);
     }
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/path/association/default keys", test_default_keys);
-    g_test_add_func("/path/association/new record", test_new_record);
-    g_test_add_func("/path/association/held keys", test_held_keys);
-    g_test_add_func("/path/association/foreign keys", test_foreign_keys);
-    g_test_add_func("/path/association/keys with another number", test_keys_with_another_number);
-    g_test_add_func("/path/association/renewals", test_renewals);
-    g_test_add_func("/path/association/renewal and addition", test_renewal_and_addition);
-    g_test_add_func("/path/association/many", test_many);
-    g_test_add_func("/path/association/long keys", test_long_keys);
-    g_test_add_func("/path/association/keys that fit only the association",
-                    test_records_that_fit_only_the_association);
-    return g_test_run();
 }

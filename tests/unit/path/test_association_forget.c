@@ -31,8 +31,7 @@ look_up(desk *self, const char *table, size_t count)
     return list;
 }
 
-static void
-test_forget(void)
+KW_TEST(test_forget, "/path/association/forget")
 {
     desk *self = association_desk();
     g_autofree char *ids = association_ids(100);
@@ -52,8 +51,7 @@ test_forget(void)
 
 /* A cell with another key stays: it may be the only trace of where the record's next row belongs. A record
  * that is not in the association needs no write. */
-static void
-test_cells_that_stay(void)
+KW_TEST(test_cells_that_stay, "/path/association/cells that stay")
 {
     static const struct {
         bool first, second;        /* the association holds a key of this path */
@@ -88,8 +86,7 @@ test_cells_that_stay(void)
 }
 
 /* Another gateway put the record again with another key since the lookup: its cell stays. */
-static void
-test_forget_changed_cell(void)
+KW_TEST(test_forget_changed_cell, "/path/association/forget a changed cell")
 {
     desk *self = association_desk();
     const kw_placement *placement = &desk_table(self, "known")->placements[0];
@@ -103,8 +100,7 @@ test_forget_changed_cell(void)
 }
 
 /* The error belongs to the record whose cells possibly remain. */
-static void
-test_forget_fails(void)
+KW_TEST(test_forget_fails, "/path/association/forget fails")
 {
     for (size_t failed = 1; failed < 4; failed++) {
         desk *self = association_desk();
@@ -118,15 +114,4 @@ test_forget_fails(void)
         g_assert_cmpuint(kw_memory_store_rows(self->store, "known_where"), ==, 2);
         desk_free(self);
     }
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/path/association/forget", test_forget);
-    g_test_add_func("/path/association/cells that stay", test_cells_that_stay);
-    g_test_add_func("/path/association/forget a changed cell", test_forget_changed_cell);
-    g_test_add_func("/path/association/forget fails", test_forget_fails);
-    return g_test_run();
 }

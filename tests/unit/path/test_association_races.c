@@ -52,8 +52,7 @@ other_adds(desk *self)
                      association_key(self, &desk_table(self, "known")->placements[0], "a", 1), 0);
 }
 
-static void
-test_lost_race(void)
+KW_TEST(test_lost_race, "/path/association/lost race")
 {
     desk *self = desk_with_other(other_adds, 1);
     const kw_association_entry *entry = association_find_to_put(self, "known", "a");
@@ -71,8 +70,7 @@ other_adds_first(desk *self)
                      association_key(self, &desk_table(self, "pairs")->placements[1], "a", 2), 0);
 }
 
-static void
-test_lost_race_for_one_key(void)
+KW_TEST(test_lost_race_for_one_key, "/path/association/lost race for one key")
 {
     desk *self = desk_with_other(other_adds_first, 1);
     const kw_placement *placements = desk_table(self, "pairs")->placements;
@@ -91,8 +89,7 @@ other_damages(desk *self)
     association_hold(self, "known", "a", "primary/1", KW_BYTES_LITERAL("?"), 0);
 }
 
-static void
-test_damaged_in_race(void)
+KW_TEST(test_damaged_in_race, "/path/association/damaged in a race")
 {
     desk *self = desk_with_other(other_damages, 1);
     const kw_association_entry *entry = association_find_to_put(self, "known", "a");
@@ -112,8 +109,7 @@ other_replaces(desk *self)
 }
 
 /* After five attempts, the call fails. */
-static void
-test_attempts(void)
+KW_TEST(test_attempts, "/path/association/attempts")
 {
     for (unsigned writes = 1; writes <= TRIES_MAX + 1; writes++) {
         desk *self = desk_with_other(other_replaces, writes);
@@ -138,8 +134,7 @@ test_attempts(void)
 /* --- faults ---------------------------------------------------------------------------------------- */
 
 /* The n-th operation of a lookup fails. An unknown outcome is found out by another read. */
-static void
-test_faults(void)
+KW_TEST(test_faults, "/path/association/faults")
 {
     static const struct {
         uint64_t fail_at;
@@ -174,25 +169,11 @@ fail_next_read(desk *self)
                      association_key(self, &desk_table(self, "known")->placements[0], "a", 1), 0);
 }
 
-static void
-test_second_read_fails(void)
+KW_TEST(test_second_read_fails, "/path/association/second read fails")
 {
     desk *self = desk_with_other(fail_next_read, 1);
     const kw_association_entry *entry = association_find_to_put(self, "known", "a");
     g_assert_cmpint(entry->error.code, ==, KW_UNAVAILABLE);
     g_assert_null(entry->keys);
     desk_free(self);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/path/association/lost race", test_lost_race);
-    g_test_add_func("/path/association/lost race for one key", test_lost_race_for_one_key);
-    g_test_add_func("/path/association/damaged in a race", test_damaged_in_race);
-    g_test_add_func("/path/association/attempts", test_attempts);
-    g_test_add_func("/path/association/faults", test_faults);
-    g_test_add_func("/path/association/second read fails", test_second_read_fails);
-    return g_test_run();
 }

@@ -44,8 +44,7 @@ checked(desk *self, check *applied, const char *text)
     return kw_arena_printf(self->call.arena, "%s", error.text);
 }
 
-static void
-test_checks(void)
+KW_TEST(test_checks, "/path/cells/checks of records and keys")
 {
     desk *self = desk_new(policy);
     g_assert_cmpstr(kw_identity_names(desk_table(self, "things"), self->call.arena), ==, "id, ts");
@@ -87,8 +86,7 @@ columns_of(desk *self, const char *table, const char *text)
 
 /* Counters come first. Identity fields are only in the key. A record without stored values gets the marker,
  * and a table that names a marker writes it with every record. */
-static void
-test_cells(void)
+KW_TEST(test_cells, "/path/cells/columns of a put")
 {
     static const struct {
         const char *table, *record, *columns;
@@ -109,8 +107,7 @@ test_cells(void)
     desk_free(self);
 }
 
-static void
-test_cell_values(void)
+KW_TEST(test_cell_values, "/path/cells/values of a put")
 {
     desk *self = desk_new(policy);
     kw_record record = desk_record(self, "things", "id=a ts=1 note=hi hits=258 tags.b=bee tags.a=ay");
@@ -133,8 +130,7 @@ test_cell_values(void)
     desk_free(self);
 }
 
-static void
-test_columns(void)
+KW_TEST(test_columns, "/path/cells/columns of picks and of the marker")
 {
     desk *self = desk_new(policy);
     kw_column column =
@@ -149,8 +145,7 @@ test_columns(void)
 }
 
 /* The scratch buffer's earlier content is not part of the next key, and a key is a copy. */
-static void
-test_row_keys(void)
+KW_TEST(test_row_keys, "/path/cells/row keys")
 {
     desk *self = desk_new(policy);
     const kw_path *path = &desk_table(self, "marked")->paths[0];
@@ -173,8 +168,7 @@ test_row_keys(void)
 /* --- sizes in a reply ------------------------------------------------------------------------------ */
 
 /* 16 bytes for the record, 5 and its length for each name, 16 and its length for each value. */
-static void
-test_reply_sizes(void)
+KW_TEST(test_reply_sizes, "/path/cells/sizes in a reply")
 {
     static const struct {
         const char *record;
@@ -199,8 +193,7 @@ test_reply_sizes(void)
 
 /* --- timestamps ------------------------------------------------------------------------------------ */
 
-static void
-test_stamps(void)
+KW_TEST(test_stamps, "/path/cells/timestamps")
 {
     static const struct {
         bool given;
@@ -221,18 +214,4 @@ test_stamps(void)
         g_assert_cmpint(error.code, ==, cases[i].accepted ? KW_OK : KW_INVALID);
         g_assert_cmpint(stamp, ==, cases[i].given ? cases[i].timestamp : KW_TIMESTAMP_NONE);
     }
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/path/cells/checks of records and keys", test_checks);
-    g_test_add_func("/path/cells/columns of a put", test_cells);
-    g_test_add_func("/path/cells/values of a put", test_cell_values);
-    g_test_add_func("/path/cells/columns of picks and of the marker", test_columns);
-    g_test_add_func("/path/cells/row keys", test_row_keys);
-    g_test_add_func("/path/cells/sizes in a reply", test_reply_sizes);
-    g_test_add_func("/path/cells/timestamps", test_stamps);
-    return g_test_run();
 }

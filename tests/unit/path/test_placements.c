@@ -59,8 +59,7 @@ assert_tables(desk *self, const kw_table *table, kw_rows_use use, const char *ex
 }
 
 /* The roles of the versions from the old rule to the new one. */
-static void
-test_roles(void)
+KW_TEST(test_roles, "/path/placements/roles")
 {
     static const struct {
         kw_role fresh, old;
@@ -94,8 +93,7 @@ rows_to_get(desk *self, const kw_table *table, const kw_record *const *records, 
     return rows;
 }
 
-static void
-test_get_both(void)
+KW_TEST(test_get_both, "/path/placements/get of both")
 {
     desk *self = desk_new(two_rules);
     const kw_table *table = two_placements(self, (kw_role){1, 1, true, false}, (kw_role){2, 2, true, true});
@@ -135,8 +133,7 @@ assert_only_row(bool old_first, const char *record, const kw_placement *expected
     desk_free(self);
 }
 
-static void
-test_get_only_row(void)
+KW_TEST(test_get_only_row, "/path/placements/get of the only row")
 {
     for (int old_first = 0; old_first < 2; old_first++) {
         assert_only_row(old_first, "id=1 ts=-5000", &placements[1]);
@@ -145,8 +142,7 @@ test_get_only_row(void)
     }
 }
 
-static void
-test_key_too_long(void)
+KW_TEST(test_key_too_long, "/path/placements/key too long")
 {
     desk *self = desk_new(two_rules);
     const kw_table *table = two_placements(self, new_only, unused);
@@ -183,8 +179,7 @@ rows_in(desk *self, const char *table)
     return count;
 }
 
-static void
-test_write_both(void)
+KW_TEST(test_write_both, "/path/placements/write both")
 {
     desk *self = desk_new(two_rules);
     two_placements(self, (kw_role){1, 1, false, false}, (kw_role){2, 2, true, true});
@@ -202,8 +197,7 @@ test_write_both(void)
 }
 
 /* One of the two writes fails: the record is neither certainly written nor certainly not. */
-static void
-test_one_fails(void)
+KW_TEST(test_one_fails, "/path/placements/one of two writes fails")
 {
     desk *self = desk_new(two_rules);
     two_placements(self, (kw_role){1, 1, false, false}, (kw_role){2, 2, true, true});
@@ -218,8 +212,7 @@ test_one_fails(void)
 /* --- cursors --------------------------------------------------------------------------------------- */
 
 /* A scan that began in the old placement continues there, although new scans read the new one. */
-static void
-test_cursor_of_old_placement(void)
+KW_TEST(test_cursor_of_old_placement, "/path/placements/cursor of the old placement")
 {
     desk *self = desk_new(two_rules);
     two_placements(self, (kw_role){1, 1, false, false}, (kw_role){2, 2, true, true});
@@ -244,8 +237,7 @@ test_cursor_of_old_placement(void)
     desk_free(self);
 }
 
-static void
-test_cursor_of_lost_placement(void)
+KW_TEST(test_cursor_of_lost_placement, "/path/placements/cursor of a removed placement")
 {
     desk *self = desk_new(two_rules);
     kw_table *table = two_placements(self, (kw_role){1, 1, false, false}, (kw_role){2, 2, true, true});
@@ -266,8 +258,7 @@ test_cursor_of_lost_placement(void)
 
 /* Old rows have times that the new rule cannot encode. Queries that read the old placement find these rows.
  */
-static void
-test_time_of_old_rule(void)
+KW_TEST(test_time_of_old_rule, "/path/placements/a time that only the old rule encodes")
 {
     desk *self = desk_new(time_rules);
     two_placements(self, unused, new_only);
@@ -277,20 +268,4 @@ test_time_of_old_rule(void)
     g_assert_cmpstr(rows, ==, "id=1 ts=-5000\n");
     g_assert_cmpstr(desk_get(self, "now", "id=1 ts=-5000", NULL), ==, "id=1 ts=-5000");
     desk_free(self);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/path/placements/roles", test_roles);
-    g_test_add_func("/path/placements/get of both", test_get_both);
-    g_test_add_func("/path/placements/get of the only row", test_get_only_row);
-    g_test_add_func("/path/placements/key too long", test_key_too_long);
-    g_test_add_func("/path/placements/write both", test_write_both);
-    g_test_add_func("/path/placements/one of two writes fails", test_one_fails);
-    g_test_add_func("/path/placements/cursor of the old placement", test_cursor_of_old_placement);
-    g_test_add_func("/path/placements/cursor of a removed placement", test_cursor_of_lost_placement);
-    g_test_add_func("/path/placements/a time that only the old rule encodes", test_time_of_old_rule);
-    return g_test_run();
 }

@@ -139,8 +139,7 @@ text_of_columns(desk *self, const kw_reader *reader)
 
 /* The columns of the picked fields in the order of the store, and the marker. The whole row is requested if a
  * map is read as a whole, and if only the key is needed: any cell shows that the record exists. */
-static void
-test_columns(void)
+KW_TEST(test_columns, "/path/reader/columns")
 {
     static const struct {
         const char *table, *picks, *needed, *columns;
@@ -188,8 +187,7 @@ test_columns(void)
 }
 
 /* A reader of the identity needs no column of another field, wherever the identity is among the fields. */
-static void
-test_columns_of_the_identity(void)
+KW_TEST(test_columns_of_the_identity, "/path/reader/columns of the identity")
 {
     static const char *const tables[] = {"plain", "last"};
     desk *self = desk_new(policy);
@@ -203,8 +201,7 @@ test_columns_of_the_identity(void)
 }
 
 /* A column for each of many entries, more than the table has fields. */
-static void
-test_many_entries(void)
+KW_TEST(test_many_entries, "/path/reader/columns of many entries")
 {
     desk *self = desk_new(policy);
     g_autoptr(GString) picks = g_string_new(NULL);
@@ -221,8 +218,7 @@ test_many_entries(void)
 }
 
 /* A field needs its column unless the keys of all placements hold it exactly. */
-static void
-test_columns_of_key_fields(void)
+KW_TEST(test_columns_of_key_fields, "/path/reader/columns of key fields")
 {
     static const char *const layouts[][2] = {
         {"exact", "exact"}, {"exact", "coarse"}, {"coarse", "exact"}, {"coarse", "coarse"}};
@@ -290,8 +286,7 @@ with_columns(desk *self, kw_row row, const kw_column *columns, size_t count)
 
 /* For every combination of picks, the requested columns give the picked fields of the record. The whole row
  * gives the same. */
-static void
-test_every_combination(void)
+KW_TEST(test_every_combination, "/path/reader/every combination of picks")
 {
     static const char *const names[] = {"zone", "all", "all.y", "n", "n.c", "n.a", "n.none", "edge", "note"};
     enum { COUNT = G_N_ELEMENTS(names) };
@@ -318,8 +313,7 @@ test_every_combination(void)
 }
 
 /* Columns of no field, older versions of a cell, and entries without a name change nothing. */
-static void
-test_cells_to_skip(void)
+KW_TEST(test_cells_to_skip, "/path/reader/cells to skip")
 {
     static const struct {
         const char *picks, *cells, *text;
@@ -349,8 +343,7 @@ test_cells_to_skip(void)
 }
 
 /* A reader of the identity returns no other field, wherever the identity fields are among the fields. */
-static void
-test_identity_only(void)
+KW_TEST(test_identity_only, "/path/reader/identity only")
 {
     static const struct {
         const char *table, *key, *cells, *text;
@@ -368,8 +361,7 @@ test_identity_only(void)
 }
 
 /* A row ends after its cells, whatever follows them in memory. */
-static void
-test_last_cell(void)
+KW_TEST(test_last_cell, "/path/reader/last cell")
 {
     desk *self = desk_new(policy);
     kw_row row = row_of(self, "lists", "id=a ts=7000", "d:note_a=#1 d:note_b=#2 d:zone=z");
@@ -383,8 +375,7 @@ test_last_cell(void)
 }
 
 /* A field that only a condition needs is decoded but not returned. */
-static void
-test_needed_fields(void)
+KW_TEST(test_needed_fields, "/path/reader/needed fields")
 {
     desk *self = desk_new(policy);
     kw_row row = row_of(self, "lists", "id=a ts=7000", WHOLE_CELLS);
@@ -409,8 +400,7 @@ test_needed_fields(void)
 
 /* Nothing of one row is left in the next one, and what was kept does not change. The second arena is small
  * again after each row. */
-static void
-test_next_row(void)
+KW_TEST(test_next_row, "/path/reader/next row")
 {
     desk *self = desk_new(policy);
     g_autoptr(kw_arena) scratch = kw_arena_new();
@@ -444,8 +434,7 @@ assert_error(desk *self, const char *picks, const kw_row *row, const char *expec
         g_error("\"%s\" does not contain \"%s\"", text, expected);
 }
 
-static void
-test_damaged_rows(void)
+KW_TEST(test_damaged_rows, "/path/reader/damaged rows")
 {
     desk *self = desk_new(policy);
     kw_row row = row_of(self, "lists", "id=a ts=7000", "d:ts=#7001");
@@ -464,8 +453,7 @@ test_damaged_rows(void)
 }
 
 /* A message shows at most 79 bytes of a value in the key, and of one in a column. */
-static void
-test_long_values_in_messages(void)
+KW_TEST(test_long_values_in_messages, "/path/reader/long values in messages")
 {
     desk *self = desk_new(policy);
     g_autofree char *key = g_strnfill(90, 'k'), *column = g_strnfill(90, 'c');
@@ -480,8 +468,7 @@ test_long_values_in_messages(void)
 }
 
 /* A message shows at most 64 bytes of a key and of the name of an entry. */
-static void
-test_long_names_in_messages(void)
+KW_TEST(test_long_names_in_messages, "/path/reader/long names in messages")
 {
     desk *self = desk_new(policy);
     for (size_t size = 63; size <= 66; size++) {
@@ -507,8 +494,7 @@ test_long_names_in_messages(void)
 }
 
 /* The entries of a map count with their names, their values and 8 bytes each: together at most one frame. */
-static void
-test_size_of_a_map(void)
+KW_TEST(test_size_of_a_map, "/path/reader/size of a map")
 {
     for (size_t more = 0; more < 2; more++) {
         desk *self = desk_new(policy);
@@ -528,8 +514,7 @@ test_size_of_a_map(void)
 }
 
 /* Values of the key and of the columns as they are, not only as text. */
-static void
-test_values(void)
+KW_TEST(test_values, "/path/reader/values")
 {
     desk *self = desk_new(policy);
     kw_row row = row_of(self, "lists", "id=a ts=7000", WHOLE_CELLS);
@@ -544,26 +529,4 @@ test_values(void)
     for (size_t i = 0; i < 3; i++)
         g_assert_true(kw_value_equal(map.entries[i].value, number((int64_t)i + 1)));
     desk_free(self);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/path/reader/columns", test_columns);
-    g_test_add_func("/path/reader/columns of the identity", test_columns_of_the_identity);
-    g_test_add_func("/path/reader/columns of many entries", test_many_entries);
-    g_test_add_func("/path/reader/columns of key fields", test_columns_of_key_fields);
-    g_test_add_func("/path/reader/every combination of picks", test_every_combination);
-    g_test_add_func("/path/reader/cells to skip", test_cells_to_skip);
-    g_test_add_func("/path/reader/last cell", test_last_cell);
-    g_test_add_func("/path/reader/identity only", test_identity_only);
-    g_test_add_func("/path/reader/needed fields", test_needed_fields);
-    g_test_add_func("/path/reader/next row", test_next_row);
-    g_test_add_func("/path/reader/damaged rows", test_damaged_rows);
-    g_test_add_func("/path/reader/long values in messages", test_long_values_in_messages);
-    g_test_add_func("/path/reader/long names in messages", test_long_names_in_messages);
-    g_test_add_func("/path/reader/size of a map", test_size_of_a_map);
-    g_test_add_func("/path/reader/values", test_values);
-    return g_test_run();
 }

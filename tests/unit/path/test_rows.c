@@ -75,8 +75,7 @@ rows_of(desk *self, const char *table, const char *id, kw_rows_use use)
 
 /* A put writes one row in each placement. Without an association, other operations use a row in each bucket.
  */
-static void
-test_counts(void)
+KW_TEST(test_counts, "/path/rows/counts")
 {
     static const struct {
         const char *table;
@@ -96,8 +95,7 @@ test_counts(void)
 }
 
 /* Without an association, the rows of all buckets are computed at once, in order, and nothing is read. */
-static void
-test_all_buckets(void)
+KW_TEST(test_all_buckets, "/path/rows/all buckets")
 {
     desk *self = desk_new(policy);
     for (int use = KW_ROWS_GET; use <= KW_ROWS_REMOVE; use += 2) {
@@ -123,8 +121,7 @@ bucket_of_put(desk *self, const char *table)
 }
 
 /* Each table takes its buckets in turn, whichever other tables are written in between. */
-static void
-test_turns(void)
+KW_TEST(test_turns, "/path/rows/turns")
 {
     desk *self = desk_new(policy);
     uint8_t first = bucket_of_put(self, "turns"), other_first = bucket_of_put(self, "more_turns");
@@ -145,8 +142,7 @@ first_turn(gpointer user)
 }
 
 /* Threads begin at different buckets: otherwise gateways that start together write to the same bucket. */
-static void
-test_first_turns(void)
+KW_TEST(test_first_turns, "/path/rows/first turns")
 {
     desk *self = desk_new(policy);
     unsigned counts[4] = {0};
@@ -161,8 +157,7 @@ test_first_turns(void)
 }
 
 /* A random choice uses all buckets alike; a rule without a choice has bucket 0 only. */
-static void
-test_random_buckets(void)
+KW_TEST(test_random_buckets, "/path/rows/random buckets")
 {
     desk *self = desk_new(policy);
     unsigned counts[8] = {0};
@@ -182,8 +177,7 @@ test_random_buckets(void)
 
 /* Gets and removals only read the association. The first put adds the record to it, and all later operations
  * use the same row. */
-static void
-test_known_rows(void)
+KW_TEST(test_known_rows, "/path/rows/known rows")
 {
     desk *self = desk_new(policy);
     kw_bytes key = rows_of(self, "known", "a", KW_ROWS_GET)->rows[0].key;
@@ -208,8 +202,7 @@ test_known_rows(void)
 }
 
 /* An operation that uses no chosen bucket does not read the association. */
-static void
-test_association_not_needed(void)
+KW_TEST(test_association_not_needed, "/path/rows/association not needed")
 {
     desk *self = desk_new(policy);
     g_assert_null(rows_of(self, "both", "a", KW_ROWS_GET)->entry);
@@ -228,8 +221,7 @@ test_association_not_needed(void)
 /* --- errors ---------------------------------------------------------------------------------------- */
 
 /* A record whose row key would be too long has an error. The other records of the call have their rows. */
-static void
-test_errors(void)
+KW_TEST(test_errors, "/path/rows/errors")
 {
     static const struct {
         const char *table;
@@ -258,8 +250,7 @@ test_errors(void)
 }
 
 /* A record without a row in every placement has no row at all, so the association is not read for it. */
-static void
-test_records_without_a_row(void)
+KW_TEST(test_records_without_a_row, "/path/rows/records without a row")
 {
     desk *self = desk_new(policy);
     g_autofree char *large = g_strnfill(KW_ROW_KEY_MAX, 'x'); /* fits the association */
@@ -272,8 +263,7 @@ test_records_without_a_row(void)
 }
 
 /* If the association cannot be read, no row of these records is known, and nothing was written. */
-static void
-test_unreadable_association(void)
+KW_TEST(test_unreadable_association, "/path/rows/unreadable association")
 {
     for (int use = KW_ROWS_GET; use <= KW_ROWS_REMOVE; use++) {
         desk *self = desk_new(policy);
@@ -303,8 +293,7 @@ refusal(desk *self, const char *name)
     return accepted ? "" : kw_arena_printf(self->call.arena, "%s", error.text);
 }
 
-static void
-test_atomic_tables(void)
+KW_TEST(test_atomic_tables, "/path/rows/tables with atomic operations")
 {
     desk *self = desk_new(policy);
     static const char *const accepted[] = {"plain", "known", "both", "stamped", "noticed"};
@@ -315,8 +304,7 @@ test_atomic_tables(void)
     desk_free(self);
 }
 
-static void
-test_atomic_tables_of_shared_store(void)
+KW_TEST(test_atomic_tables_of_shared_store, "/path/rows/tables of a shared store")
 {
     desk *self = desk_new(policy);
     kw_memory_store_share(self->store);
@@ -332,8 +320,7 @@ test_atomic_tables_of_shared_store(void)
 
 /* A change of a key rule can give a table another order of writes. It counts as held, unless the table's own
  * order does not allow atomic operations anyway. */
-static void
-test_held_atomics_of_shared_store(void)
+KW_TEST(test_held_atomics_of_shared_store, "/path/rows/held atomics of a shared store")
 {
     desk *self = desk_new(policy);
     kw_memory_store_share(self->store);
@@ -389,8 +376,7 @@ search_rows(desk *self, const char *table, const char *id)
 }
 
 /* An association that does not contain the record gets an entry, as for a put. */
-static void
-test_atomic_row(void)
+KW_TEST(test_atomic_row, "/path/rows/row of an atomic operation")
 {
     desk *self = desk_new(policy);
     g_autofree char *large = g_strnfill(32768, 'x');
@@ -414,8 +400,7 @@ test_atomic_row(void)
 }
 
 /* While the key rule of a path changes, an error names the rule that cannot encode the record. */
-static void
-test_error_names_the_rule(void)
+KW_TEST(test_error_names_the_rule, "/path/rows/error names the rule")
 {
     desk *self = desk_new(policy);
     kw_table *table = (kw_table *)desk_table(self, "both");
@@ -434,26 +419,4 @@ test_error_names_the_rule(void)
     g_assert_null(rows[1].error);
     g_assert_cmpuint(rows[1].count, ==, 3);
     desk_free(self);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/path/rows/counts", test_counts);
-    g_test_add_func("/path/rows/all buckets", test_all_buckets);
-    g_test_add_func("/path/rows/turns", test_turns);
-    g_test_add_func("/path/rows/first turns", test_first_turns);
-    g_test_add_func("/path/rows/random buckets", test_random_buckets);
-    g_test_add_func("/path/rows/known rows", test_known_rows);
-    g_test_add_func("/path/rows/association not needed", test_association_not_needed);
-    g_test_add_func("/path/rows/errors", test_errors);
-    g_test_add_func("/path/rows/error names the rule", test_error_names_the_rule);
-    g_test_add_func("/path/rows/records without a row", test_records_without_a_row);
-    g_test_add_func("/path/rows/unreadable association", test_unreadable_association);
-    g_test_add_func("/path/rows/tables with atomic operations", test_atomic_tables);
-    g_test_add_func("/path/rows/tables of a shared store", test_atomic_tables_of_shared_store);
-    g_test_add_func("/path/rows/held atomics of a shared store", test_held_atomics_of_shared_store);
-    g_test_add_func("/path/rows/row of an atomic operation", test_atomic_row);
-    return g_test_run();
 }

@@ -47,8 +47,7 @@ set_failure(bed *self, const failure *expected)
     self->control->fail_applied = expected->applied;
 }
 
-static void
-test_put(void)
+KW_TEST(test_put, "/path/steps/put")
 {
     for (size_t i = 0; i < G_N_ELEMENTS(failures); i++) {
         bed self = bed_new();
@@ -66,8 +65,7 @@ test_put(void)
 }
 
 /* The roles determine which row is first, not the order of the placements. */
-static void
-test_other_order(void)
+KW_TEST(test_other_order, "/path/steps/other order")
 {
     bed self = bed_new();
     two_placements(self.desk, second, first);
@@ -78,8 +76,7 @@ test_other_order(void)
     desk_free(self.desk);
 }
 
-static void
-test_remove(void)
+KW_TEST(test_remove, "/path/steps/remove")
 {
     bed self = bed_new();
     two_placements(self.desk, first, second);
@@ -121,8 +118,7 @@ put_many(bed *self, size_t large)
     return written;
 }
 
-static void
-test_many(void)
+KW_TEST(test_many, "/path/steps/many")
 {
     bed self = bed_new();
     two_placements(self.desk, first, second);
@@ -135,8 +131,7 @@ test_many(void)
 }
 
 /* Records that cannot be written do not change the steps of the others. */
-static void
-test_many_and_refused(void)
+KW_TEST(test_many_and_refused, "/path/steps/many and refused")
 {
     bed self = bed_new();
     two_placements(self.desk, first, second);
@@ -147,8 +142,7 @@ test_many_and_refused(void)
 }
 
 /* The multi-write of the first step fails for a part of the records: the second step has the others only. */
-static void
-test_many_fail(void)
+KW_TEST(test_many_fail, "/path/steps/many fail")
 {
     bed self = bed_new();
     two_placements(self.desk, first, second);
@@ -159,17 +153,4 @@ test_many_fail(void)
     g_assert_cmpuint(kw_memory_store_rows(self.memory, "now"), ==, written);
     g_assert_cmpuint(kw_memory_store_rows(self.memory, "then"), ==, written);
     desk_free(self.desk);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/path/steps/put", test_put);
-    g_test_add_func("/path/steps/other order", test_other_order);
-    g_test_add_func("/path/steps/remove", test_remove);
-    g_test_add_func("/path/steps/many", test_many);
-    g_test_add_func("/path/steps/many and refused", test_many_and_refused);
-    g_test_add_func("/path/steps/many fail", test_many_fail);
-    return g_test_run();
 }

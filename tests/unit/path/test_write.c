@@ -101,8 +101,7 @@ assert_ok(const kw_written_record *results, size_t count)
 
 /* --- limits ---------------------------------------------------------------------------------------- */
 
-static void
-test_too_many_records(void)
+KW_TEST(test_too_many_records, "/path/write/too many records")
 {
     desk *self = desk_new(policy);
     assert_refused(self, put_records(self, "plain", 11), 11, KW_LIMIT,
@@ -114,8 +113,7 @@ test_too_many_records(void)
 
 /* The rows count, too, if a record has one in every bucket. The rows of paths do not: their number is known
  * from the policy. A single record is always accepted. */
-static void
-test_too_many_rows(void)
+KW_TEST(test_too_many_rows, "/path/write/too many rows")
 {
     desk *self = desk_new(policy);
     assert_refused(self, remove_records(self, "spread", 3), 3, KW_LIMIT,
@@ -133,8 +131,7 @@ test_too_many_rows(void)
 }
 
 /* Exactly as many rows as allowed. */
-static void
-test_most_rows(void)
+KW_TEST(test_most_rows, "/path/write/most rows")
 {
     g_autofree char *text = g_strdup(policy);
     memcpy(strstr(text, "batch_records: 10"), "batch_records: 12", strlen("batch_records: 12"));
@@ -143,8 +140,7 @@ test_most_rows(void)
     desk_free(self);
 }
 
-static void
-test_bad_timestamp(void)
+KW_TEST(test_bad_timestamp, "/path/write/bad timestamp")
 {
     desk *self = desk_new(policy);
     self->options = (kw_write_options){.has_timestamp = true, .timestamp = -1};
@@ -155,8 +151,7 @@ test_bad_timestamp(void)
 
 /* --- what is sent ---------------------------------------------------------------------------------- */
 
-static void
-test_options(void)
+KW_TEST(test_options, "/path/write/options")
 {
     desk *self = desk_new(policy);
     self->call.deadline = kw_deadline_in_ms(1000000);
@@ -213,8 +208,7 @@ desk_with_outcomes(const char *outcomes)
 }
 
 /* The rows of one record have a number in common; a record with one row needs none. */
-static void
-test_numbers_of_records(void)
+KW_TEST(test_numbers_of_records, "/path/write/numbers of records")
 {
     desk *self = desk_with_outcomes(NULL);
     put_records(self, "pairs", 3);
@@ -235,8 +229,7 @@ test_numbers_of_records(void)
 
 /* A record with three paths: OK only if all writes are, FAILED only if all failed. The error is that of the
  * first write with the worst outcome, and names the paths that were written. */
-static void
-test_outcomes_of_paths(void)
+KW_TEST(test_outcomes_of_paths, "/path/write/outcomes of paths")
 {
     static const struct {
         const char *writes;
@@ -268,8 +261,7 @@ test_outcomes_of_paths(void)
 }
 
 /* Each of the records of a call with many has its own rows. */
-static void
-test_outcomes_of_many_records(void)
+KW_TEST(test_outcomes_of_many_records, "/path/write/outcomes of many records")
 {
     enum { RECORDS = 10 };
     desk *self = desk_with_outcomes("oufoufoufoufoufoufoufoufoufouf");
@@ -285,8 +277,7 @@ test_outcomes_of_many_records(void)
 }
 
 /* The buckets of one path: the path is named once, and only if the table has others. */
-static void
-test_outcomes_of_buckets(void)
+KW_TEST(test_outcomes_of_buckets, "/path/write/outcomes of buckets")
 {
     desk *self = desk_with_outcomes("ofoo");
     const kw_written_record *result = remove_records(self, "spread", 1);
@@ -297,8 +288,7 @@ test_outcomes_of_buckets(void)
 }
 
 /* The outcomes of one record do not change those of others. */
-static void
-test_outcomes_of_records(void)
+KW_TEST(test_outcomes_of_records, "/path/write/outcomes of records")
 {
     desk *self = desk_with_outcomes("oooffffuuooo");
     const kw_written_record *results = put_records(self, "pairs", 4);
@@ -312,8 +302,7 @@ test_outcomes_of_records(void)
 }
 
 /* A single write, which is sent alone. */
-static void
-test_single_write(void)
+KW_TEST(test_single_write, "/path/write/single write")
 {
     static const kw_outcome outcomes[] = {KW_OUTCOME_FAILED, KW_OUTCOME_UNKNOWN};
     desk *self = desk_new(policy);
@@ -335,8 +324,7 @@ test_single_write(void)
 /* --- records that are rejected --------------------------------------------------------------------- */
 
 /* One record is rejected by the verb, one has no key; the others are written, with their generated fields. */
-static void
-test_rejected_records(void)
+KW_TEST(test_rejected_records, "/path/write/rejected records")
 {
     desk *self = desk_new(policy);
     const kw_table *table = desk_table(self, "pairs");
@@ -373,8 +361,7 @@ test_rejected_records(void)
 }
 
 /* A removal uses the record's row in every bucket, even if it is the only record left of its batch. */
-static void
-test_only_removal_left(void)
+KW_TEST(test_only_removal_left, "/path/write/only removal left")
 {
     desk *self = desk_with_outcomes(NULL);
     kw_item items[] = {{.record = desk_record(self, "spread", "id=a")},
@@ -397,8 +384,7 @@ test_only_removal_left(void)
 }
 
 /* A batch without a record to write sends nothing. */
-static void
-test_nothing_to_write(void)
+KW_TEST(test_nothing_to_write, "/path/write/nothing to write")
 {
     desk *self = desk_new(policy);
     g_autofree char *large = g_strnfill(KW_STORE_ROW_KEY_MAX + 1, 'x');
@@ -423,8 +409,7 @@ test_nothing_to_write(void)
 /* --- the association ------------------------------------------------------------------------------- */
 
 /* Removing whole records removes them from the association; removing columns does not. */
-static void
-test_forgotten_records(void)
+KW_TEST(test_forgotten_records, "/path/write/forgotten records")
 {
     desk *self = desk_new(policy);
     assert_ok(put_records(self, "known", 3), 3);
@@ -439,8 +424,7 @@ test_forgotten_records(void)
 }
 
 /* A record that possibly still exists stays in the association, where a lookup finds its row. */
-static void
-test_not_forgotten(void)
+KW_TEST(test_not_forgotten, "/path/write/not forgotten")
 {
     for (int applied = 0; applied < 2; applied++) {
         desk *self = desk_new(policy);
@@ -459,8 +443,7 @@ test_not_forgotten(void)
 }
 
 /* The rows are removed, but one of the records is possibly still in the association. */
-static void
-test_forgetting_fails(void)
+KW_TEST(test_forgetting_fails, "/path/write/forgetting fails")
 {
     for (size_t failed = 0; failed < 2; failed++) {
         desk *self = desk_new(policy);
@@ -476,28 +459,4 @@ test_forgetting_fails(void)
         g_assert_cmpuint(kw_memory_store_rows(self->store, "known"), ==, 0);
         desk_free(self);
     }
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/path/write/too many records", test_too_many_records);
-    g_test_add_func("/path/write/too many rows", test_too_many_rows);
-    g_test_add_func("/path/write/most rows", test_most_rows);
-    g_test_add_func("/path/write/bad timestamp", test_bad_timestamp);
-    g_test_add_func("/path/write/options", test_options);
-    g_test_add_func("/path/write/numbers of records", test_numbers_of_records);
-    g_test_add_func("/path/write/outcomes of paths", test_outcomes_of_paths);
-    g_test_add_func("/path/write/outcomes of many records", test_outcomes_of_many_records);
-    g_test_add_func("/path/write/outcomes of buckets", test_outcomes_of_buckets);
-    g_test_add_func("/path/write/outcomes of records", test_outcomes_of_records);
-    g_test_add_func("/path/write/single write", test_single_write);
-    g_test_add_func("/path/write/rejected records", test_rejected_records);
-    g_test_add_func("/path/write/only removal left", test_only_removal_left);
-    g_test_add_func("/path/write/nothing to write", test_nothing_to_write);
-    g_test_add_func("/path/write/forgotten records", test_forgotten_records);
-    g_test_add_func("/path/write/not forgotten", test_not_forgotten);
-    g_test_add_func("/path/write/forgetting fails", test_forgetting_fails);
-    return g_test_run();
 }

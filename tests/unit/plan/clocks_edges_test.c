@@ -2,8 +2,7 @@
 #include "plan/planner.h"
 
 /* A window has at least one piece of the clock, even if it then has more ranges than other windows. */
-static void
-test_window_of_one_piece(void)
+KW_TEST(test_window_of_one_piece, "/plan/clocks-edges/window-of-one-piece")
 {
     g_autoptr(kw_test_planner) planner = planner_new(
         "    fields: {n: int, ts: {type: timestamp, unit: s}}\n    key:\n"
@@ -20,8 +19,7 @@ test_window_of_one_piece(void)
 }
 
 /* The notes of a plan mention windows only if more than one window is needed. */
-static void
-test_note_of_windows(void)
+KW_TEST(test_note_of_windows, "/plan/clocks-edges/note-of-windows")
 {
     static const struct {
         const char *query;
@@ -48,8 +46,7 @@ test_note_of_windows(void)
 
 /* If an order is requested, a path without a clock answers, even if a clock has fewer ranges in a short time.
  */
-static void
-test_path_of_an_order(void)
+KW_TEST(test_path_of_an_order, "/plan/clocks-edges/path-of-an-order")
 {
     static const struct {
         const char *query, *path;
@@ -69,8 +66,7 @@ test_path_of_an_order(void)
 }
 
 /* The error names both fields of a component that holds a number and its time, whatever their order. */
-static void
-test_wish_for_a_number(void)
+KW_TEST(test_wish_for_a_number, "/plan/clocks-edges/wish-for-a-number")
 {
     static const char *const fields[] = {"id: int, ts: {type: timestamp, unit: s}",
                                          "ts: {type: timestamp, unit: s}, id: int"};
@@ -87,8 +83,7 @@ test_wish_for_a_number(void)
 }
 
 /* A range of a time whose bits begin with another field contains other times, so its rows are checked. */
-static void
-test_time_after_an_unknown_field(void)
+KW_TEST(test_time_after_an_unknown_field, "/plan/clocks-edges/time-after-an-unknown-field")
 {
     static const struct {
         const char *query;
@@ -105,8 +100,7 @@ test_time_after_an_unknown_field(void)
 }
 
 /* As many ranges as the query allows are not too many. */
-static void
-test_most_ranges(void)
+KW_TEST(test_most_ranges, "/plan/clocks-edges/most-ranges")
 {
     g_autoptr(kw_test_planner) planner =
         planner_new("    fields: {ts: {type: timestamp, column: 'd:ts'}, n: int, id: string}\n    key:\n"
@@ -115,17 +109,4 @@ test_most_ranges(void)
     const char *text = planner_plan_text(planner, "ts=1620000000000 ranges=1");
     if (!g_str_has_prefix(text, "primary: ["))
         g_error("%s", text);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/plan/clocks-edges/window-of-one-piece", test_window_of_one_piece);
-    g_test_add_func("/plan/clocks-edges/note-of-windows", test_note_of_windows);
-    g_test_add_func("/plan/clocks-edges/path-of-an-order", test_path_of_an_order);
-    g_test_add_func("/plan/clocks-edges/wish-for-a-number", test_wish_for_a_number);
-    g_test_add_func("/plan/clocks-edges/time-after-an-unknown-field", test_time_after_an_unknown_field);
-    g_test_add_func("/plan/clocks-edges/most-ranges", test_most_ranges);
-    return g_test_run();
 }

@@ -37,8 +37,7 @@ policy_new(void)
 }
 
 /* Every component that fans out has its own note. */
-static void
-test_many_notes(void)
+KW_TEST(test_many_notes, "/plan/notes-edges/many")
 {
     g_autoptr(kw_policy) policy = policy_new();
     g_autoptr(kw_arena) arena = kw_arena_new();
@@ -56,8 +55,7 @@ test_many_notes(void)
 }
 
 /* The note of a component names each of its fields that the query does not bind. */
-static void
-test_unbound_fields(void)
+KW_TEST(test_unbound_fields, "/plan/notes-edges/unbound-fields")
 {
     static const struct {
         const char *bound; /* one letter a field */
@@ -84,13 +82,4 @@ test_unbound_fields(void)
         g_assert_cmpuint(found, ==, 1);
         g_assert_cmpint(plan->clock, ==, -1);
     }
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/plan/notes-edges/many", test_many_notes);
-    g_test_add_func("/plan/notes-edges/unbound-fields", test_unbound_fields);
-    return g_test_run();
 }

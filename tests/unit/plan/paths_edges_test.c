@@ -129,8 +129,7 @@ check(const choice *it)
                 plan->residual ? " and checks rows" : "");
 }
 
-static void
-test_choices(void)
+KW_TEST(test_choices, "/plan/paths-edges/choices")
 {
     for (size_t i = 0; i < G_N_ELEMENTS(choices); i++)
         check(&choices[i]);
@@ -138,8 +137,7 @@ test_choices(void)
 
 /* A query that only a path that is being filled can answer is refused. The error names the path, and how much
  * of it is copied. */
-static void
-test_path_that_is_filled(void)
+KW_TEST(test_path_that_is_filled, "/plan/paths-edges/path-that-is-filled")
 {
     g_autoptr(kw_policy) policy = test_policy(
         "    fields: {id: string, ts: {type: timestamp}}\n"
@@ -166,13 +164,4 @@ test_path_that_is_filled(void)
     g_assert_cmpint(error.code, ==, KW_REFUSED);
     g_assert_nonnull(strstr(error.text, "path by_time, which is being filled"));
     g_assert_nonnull(strstr(error.text, "40 % of its rows are copied"));
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/plan/paths-edges/choices", test_choices);
-    g_test_add_func("/plan/paths-edges/path-that-is-filled", test_path_that_is_filled);
-    return g_test_run();
 }

@@ -4,8 +4,7 @@
 #include <string.h>
 
 /* A range begins after every key that begins with an excluded value, however long the value is. */
-static void
-test_excluded_values(void)
+KW_TEST(test_excluded_values, "/plan/ranges-edges/excluded-values")
 {
     g_autoptr(kw_test_planner) planner =
         planner_new("    fields: {id: string}\n    key: [{field: {name: id, encoding: raw}}]\n");
@@ -20,8 +19,7 @@ test_excluded_values(void)
 }
 
 /* Nothing is less than the least number or greater than the greatest one. */
-static void
-test_ends_of_numbers(void)
+KW_TEST(test_ends_of_numbers, "/plan/ranges-edges/ends-of-numbers")
 {
     static const char *const queries[] = {"n<-9223372036854775808", "n>9223372036854775807",
                                           "n>=5 n<-9223372036854775808", "n>9223372036854775807 n<=5"};
@@ -32,8 +30,7 @@ test_ends_of_numbers(void)
 
 /* A hash of two fields, of which the second is bound to three values, has three ranges, so the path with one
  * range is used. */
-static void
-test_lists_in_a_hash(void)
+KW_TEST(test_lists_in_a_hash, "/plan/ranges-edges/lists-in-a-hash")
 {
     g_autoptr(kw_test_planner) planner =
         planner_new("    fields: {a: int, b: int, ts: timestamp}\n"
@@ -44,23 +41,11 @@ test_lists_in_a_hash(void)
 
 /* Buckets that contain disjoint intervals of a field are merged if the rows are in the order of another
  * field. */
-static void
-test_buckets_of_another_order(void)
+KW_TEST(test_buckets_of_another_order, "/plan/ranges-edges/buckets-of-another-order")
 {
     g_autoptr(kw_test_planner) planner =
         planner_new("    fields: {n: int, ts: timestamp}\n"
                     "    key: [{mod: {of: n, buckets: 4}}, {field: ts}, {field: n}]\n");
     g_assert_cmpstr(planner_plan_text(planner, "n>=5 n<7 full"), ==,
                     "primary: [\\x01,\\x02) [\\x02,\\x03) residual");
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/plan/ranges-edges/excluded-values", test_excluded_values);
-    g_test_add_func("/plan/ranges-edges/ends-of-numbers", test_ends_of_numbers);
-    g_test_add_func("/plan/ranges-edges/lists-in-a-hash", test_lists_in_a_hash);
-    g_test_add_func("/plan/ranges-edges/buckets-of-another-order", test_buckets_of_another_order);
-    return g_test_run();
 }

@@ -42,8 +42,7 @@ has_note(const kw_plan *plan, const char *words)
 }
 
 /* The day from 1620000000 (midnight UTC) has one range for each minute, read one after the other. */
-static void
-test_day(void)
+KW_TEST(test_day, "/plan/clocks/day")
 {
     g_autoptr(kw_test_planner) planner = planner_new(ARCHIVE("mm, HH, dd, MM, yyyy"));
     check_counts(planner, "ts>=1620000000 ts<1620086400", 1440, 1440, false);
@@ -94,8 +93,7 @@ walk_week(kw_test_planner *planner, bool falling)
     }
 }
 
-static void
-test_week(void)
+KW_TEST(test_week, "/plan/clocks/week")
 {
     g_autoptr(kw_test_planner) planner = planner_new(ARCHIVE("mm, HH, dd, MM, yyyy"));
     g_assert_cmpuint(walk_week(planner, false), ==, 5);
@@ -110,8 +108,7 @@ test_week(void)
 
 /* The interval is one day of January and seven of February: later branches have more ranges than the first
  * ones, which determine how much memory is allocated first. */
-static void
-test_days_of_months(void)
+KW_TEST(test_days_of_months, "/plan/clocks/days-of-months")
 {
     g_autoptr(kw_test_planner) planner =
         planner_new("    fields: {ts: {type: timestamp, unit: s, column: \"d:ts\"}, id: string}\n    key:\n"
@@ -144,8 +141,7 @@ walk_months(const char *words)
     g_assert_cmpuint(months, ==, 24);
 }
 
-static void
-test_months(void)
+KW_TEST(test_months, "/plan/clocks/months")
 {
     walk_months("ts>=1577836800 ts<1640995200 ranges=3"); /* 2020 and 2021 */
     walk_months("ts>=1577836800 ts<1640995200 ranges=3 order=desc");
@@ -153,8 +149,7 @@ test_months(void)
 
 /* Planning ten years is as quick as planning an hour. An interval without an end is rejected, and the error
  * says what is missing. */
-static void
-test_years(void)
+KW_TEST(test_years, "/plan/clocks/years")
 {
     g_autoptr(kw_test_planner) planner = planner_new(ARCHIVE("mm, HH, dd, MM, yyyy"));
     size_t before = kw_arena_used(planner->arena);
@@ -175,8 +170,7 @@ test_years(void)
 
 /* Each minute has one range for each bucket and each listed value, so a window has fewer minutes. Lists that
  * exceed the limit by themselves are rejected. */
-static void
-test_week_in_buckets(void)
+KW_TEST(test_week_in_buckets, "/plan/clocks/week_in_buckets")
 {
     g_autoptr(kw_test_planner) planner =
         planner_new("    fields: {who: string, ts: {type: timestamp, unit: s, column: \"d:ts\"}, seq: int}\n"
@@ -196,8 +190,7 @@ test_week_in_buckets(void)
 }
 
 /* On 2021-10-31 in Berlin, the hour from 02:00 to 03:00 occurs twice. Each occurrence finds its own rows. */
-static void
-test_clock_set_back(void)
+KW_TEST(test_clock_set_back, "/plan/clocks/clock_set_back")
 {
     g_autoptr(kw_test_planner) planner =
         planner_new("    fields: {ts: {type: timestamp, unit: s, column: \"d:ts\"}, seq: int}\n    key:\n"
@@ -219,8 +212,7 @@ test_clock_set_back(void)
 
 /* Listed values in one bucket have the same ranges: each occurrence of a repeated hour is read once, for any
  * number of values. */
-static void
-test_set_back_in_one_bucket(void)
+KW_TEST(test_set_back_in_one_bucket, "/plan/clocks/set_back_in_one_bucket")
 {
     g_autoptr(kw_test_planner) planner =
         planner_new("    fields: {n: int, ts: {type: timestamp, unit: s, column: \"d:ts\"}, seq: int}\n"
@@ -232,8 +224,7 @@ test_set_back_in_one_bucket(void)
 }
 
 /* Equal pieces of listed values belong together even if a piece is as short as the unit of the field. */
-static void
-test_listed_seconds(void)
+KW_TEST(test_listed_seconds, "/plan/clocks/listed_seconds")
 {
     g_autoptr(kw_test_planner) planner =
         planner_new("    fields: {ts: {type: timestamp, unit: s, column: 'd:ts'}, who: string, seq: int}\n"
@@ -244,8 +235,7 @@ test_listed_seconds(void)
 }
 
 /* A minute is in one of 60 partitions. */
-static void
-test_partitions(void)
+KW_TEST(test_partitions, "/plan/clocks/partitions")
 {
     g_autoptr(kw_test_planner) planner = planner_new(PARTITIONED);
     check_counts(planner, "ts>=1620000000 ts<1620000600", 10, 10, true);
@@ -260,8 +250,7 @@ test_partitions(void)
 
 /* Cells with adjacent keys are one range if their times are adjacent too. The rows of each cell have an order
  * of their own. */
-static void
-test_touching_cells(void)
+KW_TEST(test_touching_cells, "/plan/clocks/touching_cells")
 {
     g_autoptr(kw_test_planner) planner =
         planner_new("    fields: {ts: {type: timestamp, unit: s, column: \"d:ts\"}, name: string, n: int}\n"
@@ -300,8 +289,7 @@ test_touching_cells(void)
 }
 
 /* A record without the time field does not meet a range of the time, although its number contains a time. */
-static void
-test_number_without_time(void)
+KW_TEST(test_number_without_time, "/plan/clocks/number_without_time")
 {
     static const char *const queries[] = {"ts>=1620000000 ts<1620000600", "ts>=1620000000 ts<1620086400"};
     g_autoptr(kw_test_planner) planner = planner_new(PARTITIONED);
@@ -317,8 +305,7 @@ test_number_without_time(void)
 
 /* A query by ids and a time reads the ids that contain the time. A put with another time in its id is
  * rejected. */
-static void
-test_number_of_another_time(void)
+KW_TEST(test_number_of_another_time, "/plan/clocks/number_of_another_time")
 {
     g_autoptr(kw_test_planner) planner = planner_new(PARTITIONED);
     g_autofree char *both = g_strdup_printf("ts=5 id=%d,%d", 5 << 25, 6 << 25);
@@ -337,8 +324,7 @@ test_number_of_another_time(void)
 }
 
 /* A cursor continues its plan after the limit of ranges changed. */
-static void
-test_planned_again(void)
+KW_TEST(test_planned_again, "/plan/clocks/planned_again")
 {
     g_autoptr(kw_test_planner) planner = planner_new(PARTITIONED);
     const kw_plan *plan = plan_of(planner, "ts>=1620000000 ts<1620086400 ranges=1000"), *again;
@@ -352,8 +338,7 @@ test_planned_again(void)
 }
 
 /* Cells repeat every year: an interval without an end would cover every year of the calendar. */
-static void
-test_circular(void)
+KW_TEST(test_circular, "/plan/clocks/circular")
 {
     static const char *const words[] = {"ts>=0", "ts<=86400", "full order=asc", "ts>=0 full order=desc"};
     g_autoptr(kw_test_planner) planner = NULL;
@@ -373,8 +358,7 @@ test_circular(void)
 
 /* The hours are read one after the other, each in the order of the time field after it. The first row is the
  * latest, for any number of hours. Without an end of the range there would be too many hours. */
-static void
-test_time_after_hours(void)
+KW_TEST(test_time_after_hours, "/plan/clocks/time_after_hours")
 {
     static const char *const intervals[] = {"ts>=1600000000 ts<1600360000", "ts>=1600000000 ts<1617996400",
                                             "ts>=1600000000 ts<1618003600", "ts>=1262304000 ts<1618003600"};
@@ -395,8 +379,7 @@ test_time_after_hours(void)
 }
 
 /* An order that the hours do not provide is rejected; the error says what is missing. */
-static void
-test_time_after_hours_without_end(void)
+KW_TEST(test_time_after_hours_without_end, "/plan/clocks/time_after_hours_without_end")
 {
     static const char *const rejected[] = {"full order=desc", "ts>=1600000000 order=desc",
                                            "ts<1600000000 order=asc", "ts>=1600000000 id=a order=desc"};
@@ -435,8 +418,7 @@ test_time_after_hours_without_end(void)
 }
 
 /* Of two paths, the planner selects the one with the exact order, even if it has more ranges. */
-static void
-test_exact_path(void)
+KW_TEST(test_exact_path, "/plan/clocks/exact_path")
 {
     g_autoptr(kw_test_planner) planner = planner_new(
         "    fields: {ts: {type: timestamp, unit: s, column: \"d:ts\"}, id: string, n: int}\n    key:\n"
@@ -450,8 +432,7 @@ test_exact_path(void)
 }
 
 /* Of two paths that list the pieces of the time, the one with shorter pieces has the better order. */
-static void
-test_shorter_pieces(void)
+KW_TEST(test_shorter_pieces, "/plan/clocks/shorter_pieces")
 {
 #define REST "{field: {name: host, encoding: terminated}}, {field: n}, {field: ts}]\n"
     static const char *const rules[] = {"HH, dd, MM, yyyy", "mm, HH, dd, MM, yyyy"};
@@ -473,8 +454,7 @@ test_shorter_pieces(void)
 
 /* Rows of one moment are in the order of their numbers only if every number before the first unknown one has
  * a single value. */
-static void
-test_numbers_of_one_moment(void)
+KW_TEST(test_numbers_of_one_moment, "/plan/clocks/numbers_of_one_moment")
 {
     static const struct {
         const char *words;
@@ -500,8 +480,7 @@ test_numbers_of_one_moment(void)
 
 /* If the field directly after a calendar is bound, a plan without a time reads one range in every piece of
  * the calendar. */
-static void
-test_every_hour(void)
+KW_TEST(test_every_hour, "/plan/clocks/every_hour")
 {
     g_autoptr(kw_test_planner) planner =
         planner_new("    fields: {id: string, ts: {type: timestamp, column: 'd:ts'}}\n    updates: false\n"
@@ -512,8 +491,7 @@ test_every_hour(void)
 }
 
 /* The ranges of many values in one interval use no more memory than the effort allows. */
-static void
-test_effort(void)
+KW_TEST(test_effort, "/plan/clocks/effort")
 {
     g_autoptr(kw_test_planner) planner = planner_new(
         "    fields: {n: int, ts: {type: timestamp, unit: s}, id: int}\n    key:\n      - field: n\n"
@@ -537,33 +515,4 @@ test_effort(void)
             g_assert_cmpint(error.code, ==, KW_LIMIT);
         g_assert_cmpuint(kw_arena_used(arena), <, most * 5 / 4);
     }
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/plan/clocks/day", test_day);
-    g_test_add_func("/plan/clocks/circular", test_circular);
-    g_test_add_func("/plan/clocks/week", test_week);
-    g_test_add_func("/plan/clocks/days-of-months", test_days_of_months);
-    g_test_add_func("/plan/clocks/months", test_months);
-    g_test_add_func("/plan/clocks/years", test_years);
-    g_test_add_func("/plan/clocks/week_in_buckets", test_week_in_buckets);
-    g_test_add_func("/plan/clocks/clock_set_back", test_clock_set_back);
-    g_test_add_func("/plan/clocks/set_back_in_one_bucket", test_set_back_in_one_bucket);
-    g_test_add_func("/plan/clocks/listed_seconds", test_listed_seconds);
-    g_test_add_func("/plan/clocks/partitions", test_partitions);
-    g_test_add_func("/plan/clocks/touching_cells", test_touching_cells);
-    g_test_add_func("/plan/clocks/number_without_time", test_number_without_time);
-    g_test_add_func("/plan/clocks/number_of_another_time", test_number_of_another_time);
-    g_test_add_func("/plan/clocks/planned_again", test_planned_again);
-    g_test_add_func("/plan/clocks/time_after_hours", test_time_after_hours);
-    g_test_add_func("/plan/clocks/time_after_hours_without_end", test_time_after_hours_without_end);
-    g_test_add_func("/plan/clocks/exact_path", test_exact_path);
-    g_test_add_func("/plan/clocks/shorter_pieces", test_shorter_pieces);
-    g_test_add_func("/plan/clocks/numbers_of_one_moment", test_numbers_of_one_moment);
-    g_test_add_func("/plan/clocks/every_hour", test_every_hour);
-    g_test_add_func("/plan/clocks/effort", test_effort);
-    return g_test_run();
 }

@@ -299,8 +299,7 @@ print(const kw_test_tally *tally)
             tally->queries, tally->answered, tally->rows, tally->rejected, tally->limited, tally->exact);
 }
 
-static void
-test_random_rules(void)
+KW_TEST(test_random_rules, "/plan/orders/random_rules")
 {
     kw_test_tally tally = {0};
     for (unsigned index = 0; index < TABLES; index++) {
@@ -320,8 +319,7 @@ test_random_rules(void)
 }
 
 /* A short range skips buckets; the order of the others does not change. */
-static void
-test_numbers(void)
+KW_TEST(test_numbers, "/plan/orders/numbers")
 {
     kw_test_tally tally = {0};
     for (unsigned index = 0; index < TABLES; index++) {
@@ -340,8 +338,7 @@ test_numbers(void)
 }
 
 /* The time field follows a calendar of it, directly or after another component. */
-static void
-test_time_after_calendar(void)
+KW_TEST(test_time_after_calendar, "/plan/orders/time_after_calendar")
 {
     static const char *const keys[] = {
         "{calendar: {of: t0, parts: [yyyy, MM, dd, HH]}}, {field: {name: t0, order: desc}}, {field: s0}",
@@ -389,8 +386,7 @@ test_time_after_calendar(void)
 
 /* Fields that the query binds follow a calendar, so a low limit of ranges makes wide windows, except where
  * these would return the rows in another order. */
-static void
-test_bound_after_calendar(void)
+KW_TEST(test_bound_after_calendar, "/plan/orders/bound_after_calendar")
 {
     static const char *const keys[] = {
         "{salt: {of: s0, buckets: 3}}, {calendar: {of: t0, parts: [yyyy, MM, dd, HH, mm, ss]}}, {field: s0}, "
@@ -432,8 +428,7 @@ test_bound_after_calendar(void)
 }
 
 /* Two paths support the order of a query. The number of ranges of one of them grows with the interval. */
-static void
-test_two_paths(void)
+KW_TEST(test_two_paths, "/plan/orders/two_paths")
 {
     static const char *const keys[][2] = {
         {"{calendar: {of: t0, parts: [yyyy, MM, dd, HH]}}, {field: {name: t0, order: desc}}, {field: s0}, "
@@ -467,16 +462,8 @@ test_two_paths(void)
     g_assert_cmpuint(tally.answered, >, 200 / KW_TEST_STEP(5));
 }
 
-int
-main(int argc, char **argv)
+KW_TEST_START(start)
 {
-    g_test_init(&argc, &argv, NULL);
     random_seed();
     world_report_crashes();
-    g_test_add_func("/plan/orders/random_rules", test_random_rules);
-    g_test_add_func("/plan/orders/numbers", test_numbers);
-    g_test_add_func("/plan/orders/time_after_calendar", test_time_after_calendar);
-    g_test_add_func("/plan/orders/bound_after_calendar", test_bound_after_calendar);
-    g_test_add_func("/plan/orders/two_paths", test_two_paths);
-    return g_test_run();
 }

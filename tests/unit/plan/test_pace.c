@@ -18,8 +18,7 @@ after(kw_pace *pace, uint64_t replaces, kw_pace_cost cost)
 }
 
 /* Cheap windows grow; one that takes long is followed by one of its size. */
-static void
-test_cheap(void)
+KW_TEST(test_cheap, "/plan/pace/cheap")
 {
     kw_pace pace = {.wide_ranges = 0};
     kw_record_query query = after(&pace, 1000, (kw_pace_cost){.rows = 10000, .us = KW_PACE_LONG_US});
@@ -34,8 +33,7 @@ test_cheap(void)
 
 /* After a window that examined many rows, or took long for the ranges that it replaced, a number of exact
  * windows follow; then a small wide one. */
-static void
-test_expensive(void)
+KW_TEST(test_expensive, "/plan/pace/expensive")
 {
     const kw_pace_cost costs[] = {{.rows = 10001}, {.us = 100001}};
     for (size_t index = 0; index < G_N_ELEMENTS(costs); index++) {
@@ -53,8 +51,7 @@ test_expensive(void)
 }
 
 /* If another call read the beginning of a window, its cost is not known: a small wide window follows. */
-static void
-test_partial(void)
+KW_TEST(test_partial, "/plan/pace/partial")
 {
     kw_pace pace = {.wide_ranges = 5000};
     kw_record_query query = after(&pace, 1000, (kw_pace_cost){.partial = true, .rows = 50000});
@@ -63,8 +60,7 @@ test_partial(void)
 }
 
 /* Plans without wide ranges keep their windows. */
-static void
-test_fixed(void)
+KW_TEST(test_fixed, "/plan/pace/fixed")
 {
     kw_pace pace = {.wide_ranges = 0};
     kw_pace_cost cost = {.rows = 1};
@@ -76,8 +72,7 @@ test_fixed(void)
 }
 
 /* A call that could not read a wide window begins with a small one again; exact windows stay. */
-static void
-test_again(void)
+KW_TEST(test_again, "/plan/pace/again")
 {
     kw_record_query query = {.window = {.limit = 100, .least = 10, .most = 49, .form = KW_WINDOW_WIDE}};
     kw_plan plan = {.query = &query, .replaces = 1000, .rest = rest};
@@ -94,16 +89,4 @@ test_again(void)
     again = kw_pace_again(&plan);
     g_assert_cmpint(again.form, ==, KW_WINDOW_EXACT);
     g_assert_cmpint(again.most, ==, 49);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/plan/pace/cheap", test_cheap);
-    g_test_add_func("/plan/pace/expensive", test_expensive);
-    g_test_add_func("/plan/pace/partial", test_partial);
-    g_test_add_func("/plan/pace/fixed", test_fixed);
-    g_test_add_func("/plan/pace/again", test_again);
-    return g_test_run();
 }

@@ -94,16 +94,14 @@ check(const char *form)
     }
 }
 
-static void
-test_kept(void)
+KW_TEST(test_kept, "/plan/patterns/kept")
 {
     check("");
 }
 
 /* A pattern continues after a text of known length, but not after one of several texts of different lengths.
  */
-static void
-test_after_text(void)
+KW_TEST(test_after_text, "/plan/patterns/after-text")
 {
     static const struct {
         const char *query;
@@ -131,8 +129,7 @@ test_after_text(void)
 }
 
 /* A text that is longer than a pattern can be ends the patterns before it. */
-static void
-test_long_text(void)
+KW_TEST(test_long_text, "/plan/patterns/long-text")
 {
     static const struct {
         size_t size;
@@ -155,8 +152,7 @@ test_long_text(void)
 }
 
 /* The byte of a salt of two fields is in a pattern if the query binds both of them. */
-static void
-test_of_two_fields(void)
+KW_TEST(test_of_two_fields, "/plan/patterns/of-two-fields")
 {
     enum { ID_BYTES = 8 };
     static const struct {
@@ -176,15 +172,4 @@ test_of_two_fields(void)
         g_assert_cmpuint(plan->patterns[0].bytes.size, >, ID_BYTES);
         g_assert_cmpint(plan->patterns[0].mask[ID_BYTES], ==, !queries[i].salted);
     }
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/plan/patterns/kept", test_kept);
-    g_test_add_func("/plan/patterns/after-text", test_after_text);
-    g_test_add_func("/plan/patterns/long-text", test_long_text);
-    g_test_add_func("/plan/patterns/of-two-fields", test_of_two_fields);
-    return g_test_run();
 }

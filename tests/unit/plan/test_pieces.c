@@ -25,8 +25,7 @@ has_note(const kw_plan *plan, const char *words)
 
 /* The hours of an interval of 23 hours are read one after the other. An interval of a day contains every hour
  * of the day; the rows of all hours are merged by the time field that follows in the key. */
-static void
-test_whole_round(void)
+KW_TEST(test_whole_round, "/plan/pieces/whole-round")
 {
     static const struct {
         const char *words;
@@ -47,8 +46,7 @@ test_whole_round(void)
 }
 
 /* Of the pairs of a month and a day, only those are read whose day is in the month. */
-static void
-test_pieces_that_exclude_each_other(void)
+KW_TEST(test_pieces_that_exclude_each_other, "/plan/pieces/excluded")
 {
     g_autoptr(kw_test_planner) planner =
         planner_new("    fields: {ts: {type: timestamp, unit: s}, id: string}\n    key:\n"
@@ -64,8 +62,7 @@ test_pieces_that_exclude_each_other(void)
 }
 
 /* A month with one day in the interval, and one with more: the ranges of both are kept. */
-static void
-test_runs_of_several_months(void)
+KW_TEST(test_runs_of_several_months, "/plan/pieces/several-months")
 {
     g_autoptr(kw_test_planner) planner =
         planner_new("    fields: {ts: {type: timestamp, unit: s, column: 'd:ts'}, id: string}\n    key:\n"
@@ -82,8 +79,7 @@ test_runs_of_several_months(void)
 
 /* An hour that occurs twice is read twice, and the time of each row is checked, even if the query has no
  * condition on the time. */
-static void
-test_repeated_hours_without_condition(void)
+KW_TEST(test_repeated_hours_without_condition, "/plan/pieces/repeated-hours")
 {
     g_autoptr(kw_test_planner) planner =
         planner_new("    fields: {ts: {type: timestamp, unit: s, column: 'd:ts'}, seq: int}\n    key:\n"
@@ -97,8 +93,7 @@ test_repeated_hours_without_condition(void)
 
 /* The seconds of a time come after two numbers: ranges can meet a condition on the time only if both are
  * bound. */
-static void
-test_time_after_numbers(void)
+KW_TEST(test_time_after_numbers, "/plan/pieces/time-after-numbers")
 {
     static const struct {
         const char *words;
@@ -116,8 +111,7 @@ test_time_after_numbers(void)
 
 /* The choice of the path for an order does not depend on the number of pieces: sixty minutes in one bucket
  * are preferred to a day in two. */
-static void
-test_choice_without_pieces(void)
+KW_TEST(test_choice_without_pieces, "/plan/pieces/choice")
 {
     g_autoptr(kw_test_planner) planner = planner_new(
         "    fields: {ts: {type: timestamp, unit: s}, id: string}\n"
@@ -134,8 +128,7 @@ test_choice_without_pieces(void)
 }
 
 /* Hours are less exact than minutes, even if buckets follow them. */
-static void
-test_buckets_after_pieces(void)
+KW_TEST(test_buckets_after_pieces, "/plan/pieces/buckets")
 {
     g_autoptr(kw_test_planner) planner = planner_new(
         "    fields: {ts: {type: timestamp, unit: s, column: 'd:ts'}, host: string, n: int}\n"
@@ -157,8 +150,7 @@ matches(const kw_plan *plan, int64_t time)
 
 /* A clock that is set back once a year has few runs, so an interval without an end can be read in windows.
  * Each window includes its own ends, and the next one continues there. */
-static void
-test_windows_of_open_interval(void)
+KW_TEST(test_windows_of_open_interval, "/plan/pieces/open-window")
 {
     static const char *const queries[] = {"ts>=0 order=asc", "ts<=4000000000 order=desc",
                                           "ts<=4000000000 order=asc", "ts>=0 order=desc"};
@@ -183,8 +175,7 @@ test_windows_of_open_interval(void)
 }
 
 /* A range does not help a hash, whichever of the hashed fields it is a range of. */
-static void
-test_range_of_hashed_field(void)
+KW_TEST(test_range_of_hashed_field, "/plan/pieces/hashed-range")
 {
     g_autoptr(kw_test_planner) planner =
         planner_new("    fields: {a: int, b: int, c: int}\n"
@@ -201,8 +192,7 @@ test_range_of_hashed_field(void)
 }
 
 /* ... in whichever path the hash is. */
-static void
-test_range_of_field_hashed_in_second_path(void)
+KW_TEST(test_range_of_field_hashed_in_second_path, "/plan/pieces/hashed-range-of-second-path")
 {
     g_autoptr(kw_test_planner) planner =
         planner_new("    fields: {a: int, b: int}\n    key: [{field: a}, {field: b}]\n"
@@ -212,8 +202,7 @@ test_range_of_field_hashed_in_second_path(void)
 }
 
 /* An end that has no place among descending digits is checked for each row. */
-static void
-test_ends_without_a_piece(void)
+KW_TEST(test_ends_without_a_piece, "/plan/pieces/ends-without-a-piece")
 {
     static const struct {
         const char *words;
@@ -224,22 +213,4 @@ test_ends_without_a_piece(void)
                     "    key: [{field: {name: id, encoding: digits, width: 2, order: desc}}, {field: n}]\n");
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++)
         g_assert_cmpint(plan_of(planner, cases[i].words)->residual, ==, cases[i].checked);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/plan/pieces/whole-round", test_whole_round);
-    g_test_add_func("/plan/pieces/excluded", test_pieces_that_exclude_each_other);
-    g_test_add_func("/plan/pieces/several-months", test_runs_of_several_months);
-    g_test_add_func("/plan/pieces/repeated-hours", test_repeated_hours_without_condition);
-    g_test_add_func("/plan/pieces/time-after-numbers", test_time_after_numbers);
-    g_test_add_func("/plan/pieces/choice", test_choice_without_pieces);
-    g_test_add_func("/plan/pieces/buckets", test_buckets_after_pieces);
-    g_test_add_func("/plan/pieces/open-window", test_windows_of_open_interval);
-    g_test_add_func("/plan/pieces/hashed-range", test_range_of_hashed_field);
-    g_test_add_func("/plan/pieces/hashed-range-of-second-path", test_range_of_field_hashed_in_second_path);
-    g_test_add_func("/plan/pieces/ends-without-a-piece", test_ends_without_a_piece);
-    return g_test_run();
 }

@@ -33,8 +33,7 @@ check_cases(const char *table_yaml, const kw_test_case *cases, size_t count)
     "          - field: id\n"
 
 /* md5("a") = 0c..., md5("b") = 92..., md5("c") = 4a..., xxh64("a") % 4 = 3 */
-static void
-test_order_events(void)
+KW_TEST(test_order_events, "/plan/order_events")
 {
     static const kw_test_case cases[] = {
         {"id=a", "primary: [0ca\\x00,0ca\\x01)"},
@@ -102,8 +101,7 @@ test_order_events(void)
 }
 
 /* The node of a ring is computed if its field is bound; otherwise all nodes are visited. */
-static void
-test_ring(void)
+KW_TEST(test_ring, "/plan/ring")
 {
     static const kw_test_case cases[] = {
         {"n>=1 n<3", "primary: [n1\\x81,n1\\x83) [n2\\x81,n2\\x83) [n3\\x81,n3\\x83)"},
@@ -116,8 +114,7 @@ test_ring(void)
 }
 
 /* If id is bound, its salt is known, and one bucket is read. */
-static void
-test_salt_of_bound_field(void)
+KW_TEST(test_salt_of_bound_field, "/plan/salt_of_bound_field")
 {
     static const kw_test_case cases[] = {
         {"id=a ts>=1 ts<3", "primary: [3\\x80\\x01,3\\x80\\x03) residual"},
@@ -132,8 +129,7 @@ test_salt_of_bound_field(void)
 
 /* A raw string before another component: keys of other strings are in its range, so rows are checked and
  * filtered by the length of their keys. */
-static void
-test_raw_in_the_middle(void)
+KW_TEST(test_raw_in_the_middle, "/plan/raw_in_the_middle")
 {
     const char *yaml = "    fields: {id: string, ts: timestamp}\n    key:\n"
                        "      - field: {name: id, encoding: raw}\n      - field: {name: ts, width: 2}\n";
@@ -170,8 +166,7 @@ test_raw_in_the_middle(void)
 }
 
 /* A range of an enumerable field at the end of the key, after an unbound enumerable field. */
-static void
-test_only_enums(void)
+KW_TEST(test_only_enums, "/plan/only_enums")
 {
     static const kw_test_case cases[] = {
         {"late>=y", "primary: <ay> <az> <by> <bz>"},
@@ -185,8 +180,7 @@ test_only_enums(void)
         cases);
 }
 
-static void
-test_unordered_calendar(void)
+KW_TEST(test_unordered_calendar, "/plan/unordered_calendar")
 {
     static const kw_test_case cases[] = {
         {"full order=desc",
@@ -199,8 +193,7 @@ test_unordered_calendar(void)
                 cases);
 }
 
-static void
-test_enums(void)
+KW_TEST(test_enums, "/plan/enums")
 {
     static const kw_test_case cases[] = {
         {"", "INVALID: table t: this query would read the whole table; bind kind (path primary), or allow "
@@ -232,8 +225,7 @@ test_enums(void)
 
 /* A range narrower than the buckets visits only the buckets that it needs. Each of them holds other numbers,
  * so they are read in order, one after the other. */
-static void
-test_pruning(void)
+KW_TEST(test_pruning, "/plan/pruning")
 {
     static const kw_test_case cases[] = {
         {"n>=9 n<12", "primary: [\\x09\\x89,\\x09\\x8A) | [\\x00\\x8A,\\x00\\x8B) | [\\x01\\x8B,\\x01\\x8C)"},
@@ -279,8 +271,7 @@ expect_part(const char *text, const char *part)
 
 /* The notes of a plan: why it reads several ranges, how their rows are combined, and what is checked for each
  * row. */
-static void
-test_notes(void)
+KW_TEST(test_notes, "/plan/notes")
 {
     const char *yaml =
         "    fields: {id: string, ts: timestamp, city: {type: string, column: \"d:c\"}}\n    key:\n"
@@ -299,8 +290,7 @@ test_notes(void)
 }
 
 /* The ends of a string range, in each encoding. */
-static void
-test_string_ranges(void)
+KW_TEST(test_string_ranges, "/plan/string_ranges")
 {
     static const kw_test_case raw[] = {
         {"id>=a id<b", "primary: [a,b)"},
@@ -344,8 +334,7 @@ test_string_ranges(void)
                 digits);
 }
 
-static void
-test_coarse_unit(void)
+KW_TEST(test_coarse_unit, "/plan/coarse_unit")
 {
     static const kw_test_case cases[] = {
         {"id=a ts>=1000 ts<3000", "primary: [a\\x00\\x80\\x01,a\\x00\\x80\\x03)"},
@@ -361,8 +350,7 @@ test_coarse_unit(void)
 }
 
 /* A double field also accepts integers, as values and as ends of a range. */
-static void
-test_integers_for_doubles(void)
+KW_TEST(test_integers_for_doubles, "/plan/integers_for_doubles")
 {
     g_autoptr(kw_test_planner) planner =
         planner_new("    fields: {x: double, n: int}\n    key: [field: x, field: n]\n");
@@ -393,8 +381,7 @@ test_integers_for_doubles(void)
 }
 
 /* What the keys of a plan hold: n exactly, ts coarsely, city not at all. */
-static void
-test_held_fields(void)
+KW_TEST(test_held_fields, "/plan/held_fields")
 {
     g_autoptr(kw_test_planner) planner =
         planner_new("    fields: {n: int, ts: {type: timestamp, column: 'd:ts'}, city: string}\n"
@@ -410,8 +397,7 @@ test_held_fields(void)
 }
 
 /* A salt over the rest of the key is known only if the whole key is known. */
-static void
-test_salt_of_rest(void)
+KW_TEST(test_salt_of_rest, "/plan/salt_of_rest")
 {
     g_autoptr(kw_test_planner) planner =
         planner_new("    fields: {id: string, n: int}\n    key:\n"
@@ -433,8 +419,7 @@ test_salt_of_rest(void)
 }
 
 /* No key follows all keys with a prefix of 0xff bytes: such a range ends at the end of the table. */
-static void
-test_successor_overflow(void)
+KW_TEST(test_successor_overflow, "/plan/successor_overflow")
 {
     static const kw_test_case cases[] = {
         {"id=a", "primary: [\\xFF\\xFFa\\x00,\\xFF\\xFFa\\x01)"},
@@ -447,8 +432,7 @@ test_successor_overflow(void)
         cases);
 }
 
-static void
-test_wrong_values(void)
+KW_TEST(test_wrong_values, "/plan/wrong_values")
 {
     static const kw_test_case cases[] = {
         {"kind=x", "INVALID: table t, field kind: value \"x\" is not a declared value"},
@@ -473,8 +457,7 @@ test_wrong_values(void)
 }
 
 /* kw_plan_matches checks the conditions of a query, also for a plan that the planner did not make. */
-static void
-test_matches(void)
+KW_TEST(test_matches, "/plan/matches")
 {
     g_autoptr(kw_test_planner) planner = planner_new(EVENTS);
     planner_set_query(planner, "id=a,b ts>=5 ts<9");
@@ -499,8 +482,7 @@ test_matches(void)
 }
 
 /* Ends that are not hex digits are rounded to hex digits: no row needs a check. */
-static void
-test_parts_of_hex(void)
+KW_TEST(test_parts_of_hex, "/plan/parts_of_hex")
 {
     static const kw_test_case cases[] = {
         {"u>=8 u<9", "primary: [\\x80\\x00,\\x90\\x00)"},
@@ -515,8 +497,7 @@ test_parts_of_hex(void)
 }
 
 /* A bucket that the put selected does not depend on the fields: all buckets are visited, even for points. */
-static void
-test_chosen_buckets(void)
+KW_TEST(test_chosen_buckets, "/plan/chosen_buckets")
 {
     static const kw_test_case cases[] = {
         {"ts>=1 ts<3", "primary: [0\\x80\\x01,0\\x80\\x03) [1\\x80\\x01,1\\x80\\x03)"},
@@ -532,8 +513,7 @@ test_chosen_buckets(void)
 
 /* The planning of a million ranges stops when its effort is exhausted, and uses no more memory than the
  * effort allows. */
-static void
-test_effort(void)
+KW_TEST(test_effort, "/plan/effort")
 {
     static const char *const events =
         "    fields: {a: int, b: int, c: int}\n    key:\n      - {field: a}\n      - {field: b}\n"
@@ -588,8 +568,7 @@ plan_list_beside(const char *key, size_t bytes, size_t count, size_t *ret_ranges
 }
 
 /* The keys of a plan have a limited size together, however long the values of the query are. */
-static void
-test_long_keys(void)
+KW_TEST(test_long_keys, "/plan/long_keys")
 {
     static const char *const whole = "[{field: {name: id, encoding: terminated}}, {field: a}]";
     static const char *const parted =
@@ -610,8 +589,7 @@ test_long_keys(void)
 }
 
 /* Whatever the effort, planning stops before it uses more memory. */
-static void
-test_every_effort(void)
+KW_TEST(test_every_effort, "/plan/every_effort")
 {
     enum { VALUES = 2000, STEP = 32 * 1024 };
     g_autoptr(kw_test_planner) planner =
@@ -634,33 +612,4 @@ test_every_effort(void)
     }
     g_assert_cmpuint(efforts, >, 10);
     g_assert_cmpuint(efforts, <, 100);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/plan/order_events", test_order_events);
-    g_test_add_func("/plan/salt_of_bound_field", test_salt_of_bound_field);
-    g_test_add_func("/plan/ring", test_ring);
-    g_test_add_func("/plan/raw_in_the_middle", test_raw_in_the_middle);
-    g_test_add_func("/plan/enums", test_enums);
-    g_test_add_func("/plan/unordered_calendar", test_unordered_calendar);
-    g_test_add_func("/plan/only_enums", test_only_enums);
-    g_test_add_func("/plan/pruning", test_pruning);
-    g_test_add_func("/plan/notes", test_notes);
-    g_test_add_func("/plan/string_ranges", test_string_ranges);
-    g_test_add_func("/plan/coarse_unit", test_coarse_unit);
-    g_test_add_func("/plan/integers_for_doubles", test_integers_for_doubles);
-    g_test_add_func("/plan/held_fields", test_held_fields);
-    g_test_add_func("/plan/salt_of_rest", test_salt_of_rest);
-    g_test_add_func("/plan/successor_overflow", test_successor_overflow);
-    g_test_add_func("/plan/wrong_values", test_wrong_values);
-    g_test_add_func("/plan/matches", test_matches);
-    g_test_add_func("/plan/parts_of_hex", test_parts_of_hex);
-    g_test_add_func("/plan/chosen_buckets", test_chosen_buckets);
-    g_test_add_func("/plan/long_keys", test_long_keys);
-    g_test_add_func("/plan/effort", test_effort);
-    g_test_add_func("/plan/every_effort", test_every_effort);
-    return g_test_run();
 }

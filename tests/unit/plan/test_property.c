@@ -417,8 +417,7 @@ try_table(kw_test_tally *tally)
     world_clear(&world);
 }
 
-static void
-test_random_rules(void)
+KW_TEST(test_random_rules, "/plan/property/random_rules")
 {
     kw_test_tally tally = {0};
     for (unsigned index = 0; index < TABLES; index++)
@@ -448,12 +447,8 @@ test_random_rules(void)
     g_assert_cmpuint(world_filtered, >, world_unfiltered / 20);
 }
 
-int
-main(int argc, char **argv)
+KW_TEST_START(start)
 {
-    g_test_init(&argc, &argv, NULL);
     random_seed();
     world_report_crashes();
-    g_test_add_func("/plan/property/random_rules", test_random_rules);
-    return g_test_run();
 }

@@ -45,8 +45,7 @@ check_round_trip(const char *words)
     kw_buffer_clear(&again);
 }
 
-static void
-test_round_trip(void)
+KW_TEST(test_round_trip, "/plan/query/round_trip")
 {
     check_round_trip("");
     check_round_trip("id=a");
@@ -63,8 +62,7 @@ test_round_trip(void)
 }
 
 /* The part of an interval that a plan covers comes back, and so does a query without one. */
-static void
-test_windows(void)
+KW_TEST(test_windows, "/plan/query/windows")
 {
     static const kw_window windows[] = {{.limit = 0},
                                         {1, INT64_MIN, INT64_MAX, KW_WINDOW_EXACT},
@@ -94,8 +92,7 @@ test_windows(void)
 }
 
 /* A part of an interval without a limit on its ranges, or of a field that is not a time, is rejected. */
-static void
-test_rejected_windows(void)
+KW_TEST(test_rejected_windows, "/plan/query/rejected_windows")
 {
     static const struct {
         const char *words;
@@ -142,8 +139,7 @@ decodes(kw_test_planner *planner, const kw_buffer *bytes)
 
 /* The limit for which ranges were widened comes back. A widening that changes nothing is rejected, and so are
  * an unknown form, a form without a window and a limit that no query can have. */
-static void
-test_widening(void)
+KW_TEST(test_widening, "/plan/query/widening")
 {
     static const struct {
         uint8_t form;
@@ -175,8 +171,7 @@ test_widening(void)
 
 /* A part of an interval that is not complete is rejected, even if the next byte looks like the end of the
  * query. */
-static void
-test_truncated_windows(void)
+KW_TEST(test_truncated_windows, "/plan/query/truncated_windows")
 {
     g_autoptr(kw_test_planner) planner =
         planner_new("    fields: {id: string, ts: timestamp}\n    key: [field: id, field: ts]\n");
@@ -201,8 +196,7 @@ test_truncated_windows(void)
 
 /* Every truncated form is rejected. Decoding and planning forms with changed bytes is safe: each decoded
  * query is planned or rejected. */
-static void
-test_malformed(void)
+KW_TEST(test_malformed, "/plan/query/malformed")
 {
     g_autoptr(kw_test_planner) planner = planner_new(TABLE);
     kw_random_inject(20261121);
@@ -239,8 +233,7 @@ test_malformed(void)
 
 /* Counts that exceed the size of the input must not be allocated; malformed heads and names that the policy
  * no longer has are rejected. */
-static void
-test_rejected_forms(void)
+KW_TEST(test_rejected_forms, "/plan/query/rejected_forms")
 {
     static const struct {
         kw_bytes bytes;
@@ -273,17 +266,7 @@ test_rejected_forms(void)
     }
 }
 
-int
-main(int argc, char **argv)
+KW_TEST_START(start)
 {
-    g_test_init(&argc, &argv, NULL);
     kw_random_inject(test_seed());
-    g_test_add_func("/plan/query/round_trip", test_round_trip);
-    g_test_add_func("/plan/query/windows", test_windows);
-    g_test_add_func("/plan/query/widening", test_widening);
-    g_test_add_func("/plan/query/rejected_windows", test_rejected_windows);
-    g_test_add_func("/plan/query/truncated_windows", test_truncated_windows);
-    g_test_add_func("/plan/query/malformed", test_malformed);
-    g_test_add_func("/plan/query/rejected_forms", test_rejected_forms);
-    return g_test_run();
 }

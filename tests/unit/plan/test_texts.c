@@ -54,8 +54,7 @@ check(const char *yaml, const text_case *cases, size_t count)
 /* The estimate multiplies what each condition that the ranges do not express lets through: one row in ten for
  * a value, fewer for a list or declared values, one in three for a range, and nearly all for an end of a
  * range within a unit of the key. */
-static void
-test_estimates(void)
+KW_TEST(test_estimates, "/plan/texts/estimates")
 {
     static const text_case cases[] = {
         {"k=a n=1 ts>=1500 ts<3000 order=desc",
@@ -87,8 +86,7 @@ test_estimates(void)
 }
 
 /* No record matches conditions that contradict each other. */
-static void
-test_contradiction(void)
+KW_TEST(test_contradiction, "/plan/texts/contradiction")
 {
     g_autoptr(kw_test_planner) planner =
         planner_new("    fields: {id: string, n: int}\n    key: [{field: id}]\n");
@@ -110,8 +108,7 @@ test_contradiction(void)
 
 /* The ranges meet a condition on a time only as far as its seconds: the rest of it comes after an unbound
  * field. */
-static void
-test_coarse_field(void)
+KW_TEST(test_coarse_field, "/plan/texts/coarse-field")
 {
     g_autoptr(kw_test_planner) planner = planner_new(
         "    fields: {ts: {type: timestamp, column: 'd:ts'}, id: string}\n    key: [{field: {name: ts, "
@@ -123,8 +120,7 @@ test_coarse_field(void)
 }
 
 /* Components that fan out, and ranges that are merged. */
-static void
-test_merges(void)
+KW_TEST(test_merges, "/plan/texts/merges")
 {
     static const text_case cases[] = {
         {"n>=1 n<3 city=x",
@@ -157,8 +153,7 @@ test_merges(void)
 }
 
 /* What to bind. */
-static void
-test_whole_table(void)
+KW_TEST(test_whole_table, "/plan/texts/whole_table")
 {
 #define REFUSED "table t: this query would read the whole table; "
     static const text_case cases[] = {
@@ -201,8 +196,7 @@ test_whole_table(void)
 
 /* Why a path cannot give an order: a component without an order comes first, or a calendar that needs a
  * range. */
-static void
-test_disorder(void)
+KW_TEST(test_disorder, "/plan/texts/disorder")
 {
 #define DISORDERED "table t: this query cannot be answered in descending order: path primary "
 #define NEEDS_RANGE                                                                                          \
@@ -229,8 +223,7 @@ test_disorder(void)
 }
 
 /* Ranges of time: pieces, groups that are not printed, and windows. */
-static void
-test_times(void)
+KW_TEST(test_times, "/plan/texts/times")
 {
     static const text_case bits[] = {
         {"ts>=1620000000 ts<1620000540",
@@ -282,8 +275,7 @@ test_times(void)
 }
 
 /* Plans that have too many exact ranges. */
-static void
-test_widened(void)
+KW_TEST(test_widened, "/plan/texts/widened")
 {
     static const text_case by_time[] = {
         {"id=a ts>=1620000000 ts<1621036800 ranges=10000", PRIMARY
@@ -335,19 +327,4 @@ test_widened(void)
     CHECK("    fields: {user: string, id: string}\n    updates: false\n    key:\n"
           "      - field: user\n      - salt: {algorithm: random, buckets: 2}\n      - field: id\n",
           by_key);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/plan/texts/widened", test_widened);
-    g_test_add_func("/plan/texts/estimates", test_estimates);
-    g_test_add_func("/plan/texts/contradiction", test_contradiction);
-    g_test_add_func("/plan/texts/coarse-field", test_coarse_field);
-    g_test_add_func("/plan/texts/merges", test_merges);
-    g_test_add_func("/plan/texts/whole_table", test_whole_table);
-    g_test_add_func("/plan/texts/disorder", test_disorder);
-    g_test_add_func("/plan/texts/times", test_times);
-    return g_test_run();
 }

@@ -117,16 +117,14 @@ assert_alternative(const made_by *given, size_t count, const char *expected)
         g_error("%s\nas %s\ngot: %s\nnot: %s", given->rule, given->policy, found, expected);
 }
 
-static void
-test_found(void)
+KW_TEST(test_found, "/rule/alternatives/found")
 {
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++)
         assert_alternative(&cases[i], KEYS, cases[i].expected);
 }
 
 /* A few keys fit too many rules. */
-static void
-test_few_keys(void)
+KW_TEST(test_few_keys, "/rule/alternatives/few-keys")
 {
     assert_alternative(&cases[0], KW_ALTERNATIVE_KEYS - 1, NULL);
 }
@@ -140,8 +138,7 @@ accept_none(void *user, const kw_record *record)
 }
 
 /* A form whose fields cannot be those of a key is not proposed. */
-static void
-test_rejected(void)
+KW_TEST(test_rejected, "/rule/alternatives/rejected")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_bytes keys[KEYS];
@@ -152,14 +149,4 @@ test_rejected(void)
     kw_key_sample sample = {.keys = keys, .count = KEYS, .accepts = accept_none, .user = &asked};
     g_assert_null(kw_rule_find_alternative(kw_policy_table(policy, 0)->paths->layout, &sample, 0, arena));
     g_assert_cmpuint(asked, >, 0);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/rule/alternatives/found", test_found);
-    g_test_add_func("/rule/alternatives/few-keys", test_few_keys);
-    g_test_add_func("/rule/alternatives/rejected", test_rejected);
-    return g_test_run();
 }

@@ -3,8 +3,7 @@
 #include "rule/policies.h"
 
 /* A part that cannot be read is the only problem that is reported. */
-static void
-test_malformed_bits(void)
+KW_TEST(test_malformed_bits, "/rule/bits/malformed")
 {
     g_autofree char *problems =
         test_refused("    fields: {n: int, ts: {type: timestamp, column: 'd:ts'}, id: string}\n"
@@ -14,8 +13,7 @@ test_malformed_bits(void)
 }
 
 /* All parts together have whole bytes: at least one, and at most eight. */
-static void
-test_sizes(void)
+KW_TEST(test_sizes, "/rule/bits/sizes")
 {
     static const struct {
         const char *parts;
@@ -37,8 +35,7 @@ test_sizes(void)
 }
 
 /* A key can hold a time that its field cannot. */
-static void
-test_time_outside_its_field(void)
+KW_TEST(test_time_outside_its_field, "/rule/bits/time-outside-its-field")
 {
     g_autoptr(kw_policy) policy =
         test_policy("    fields: {ts: {type: timestamp, unit: ns, column: 'd:ts'}}\n"
@@ -55,8 +52,7 @@ test_time_outside_its_field(void)
 }
 
 /* The first bit of an int is its sign: it must be a constant zero if all 64 bits are in the key. */
-static void
-test_sign_of_numbers(void)
+KW_TEST(test_sign_of_numbers, "/rule/bits/sign-of-numbers")
 {
     static const struct {
         const char *parts;
@@ -79,8 +75,7 @@ test_sign_of_numbers(void)
 }
 
 /* The number of the parts is limited. With as many as possible, every bit has its place. */
-static void
-test_most_parts(void)
+KW_TEST(test_most_parts, "/rule/bits/most-parts")
 {
     enum { MOST = 16 };
     g_autoptr(GString) parts = g_string_new("seconds 32");
@@ -107,8 +102,7 @@ test_most_parts(void)
 
 /* A number generated elsewhere contains the time of its record. Another time is refused; without a time,
  * the number is enough. */
-static void
-test_number_of_another_time(void)
+KW_TEST(test_number_of_another_time, "/rule/bits/number-of-another-time")
 {
     g_autoptr(kw_policy) policy =
         test_policy("    fields: {ts: {type: timestamp, unit: s}, id: int}\n"
@@ -128,8 +122,7 @@ test_number_of_another_time(void)
 }
 
 /* No number in the key is less than zero, nor greater than the number with all bits. */
-static void
-test_numbers_outside_the_bits(void)
+KW_TEST(test_numbers_outside_the_bits, "/rule/bits/numbers-outside-the-bits")
 {
     static const struct {
         int64_t number;
@@ -157,27 +150,11 @@ test_numbers_outside_the_bits(void)
 }
 
 /* Bits of a field that does not exist are one problem. */
-static void
-test_unknown_field(void)
+KW_TEST(test_unknown_field, "/rule/bits/unknown-field")
 {
     g_autofree char *problems =
         test_refused("    fields: {ts: {type: timestamp, unit: s}, id: int}\n"
                      "    key: [{bits: {of: nosuch, parts: [zero 1, seconds 32, id 31]}}]\n");
     g_assert_nonnull(strstr(problems, "nosuch"));
     g_assert_true(g_strrstr(problems, "error:") == strstr(problems, "error:"));
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/rule/bits/malformed", test_malformed_bits);
-    g_test_add_func("/rule/bits/sizes", test_sizes);
-    g_test_add_func("/rule/bits/time-outside-its-field", test_time_outside_its_field);
-    g_test_add_func("/rule/bits/sign-of-numbers", test_sign_of_numbers);
-    g_test_add_func("/rule/bits/most-parts", test_most_parts);
-    g_test_add_func("/rule/bits/number-of-another-time", test_number_of_another_time);
-    g_test_add_func("/rule/bits/unknown-field", test_unknown_field);
-    g_test_add_func("/rule/bits/numbers-outside-the-bits", test_numbers_outside_the_bits);
-    return g_test_run();
 }

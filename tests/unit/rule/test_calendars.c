@@ -45,8 +45,7 @@ is_loose(const kw_component *clock, int64_t from_ms, int64_t to_ms)
 }
 
 /* A span of whole years is exact, and no other span of a calendar that holds only years. */
-static void
-test_whole_years_are_exact(void)
+KW_TEST(test_whole_years_are_exact, "/rule/calendars/whole-years")
 {
     const int64_t year_2010 = 1262304000000, year_2012 = 1325376000000;
     g_autoptr(kw_policy) policy = policy_with_clock("{calendar: {of: ts, parts: [yyyy]}}");
@@ -56,8 +55,7 @@ test_whole_years_are_exact(void)
 }
 
 /* A span of whole days of a zone is exact. */
-static void
-test_days_of_a_zone_are_exact(void)
+KW_TEST(test_days_of_a_zone_are_exact, "/rule/calendars/days-of-a-zone")
 {
     const int64_t midnight = 1262304000000 - 19800000; /* January 1, 2010 */
     g_autoptr(kw_policy) policy =
@@ -67,8 +65,7 @@ test_days_of_a_zone_are_exact(void)
 }
 
 /* Day 366 exists in leap years only. */
-static void
-test_days_of_years(void)
+KW_TEST(test_days_of_years, "/rule/calendars/days-of-years")
 {
     g_autoptr(kw_policy) policy = policy_with_clock("{calendar: {of: ts, parts: [yyyy, DDD]}}");
     g_autoptr(kw_arena) arena = kw_arena_new();
@@ -89,8 +86,7 @@ test_days_of_years(void)
 }
 
 /* A calendar without a month has days up to the 31st. */
-static void
-test_days_without_a_month(void)
+KW_TEST(test_days_without_a_month, "/rule/calendars/days-without-a-month")
 {
     static const struct {
         kw_bytes key;
@@ -113,8 +109,7 @@ test_days_without_a_month(void)
 }
 
 /* Local times repeat where a clock was set back, even if it was set back only at the zone's first change. */
-static void
-test_order_of_zones(void)
+KW_TEST(test_order_of_zones, "/rule/calendars/order-of-zones")
 {
     static const struct {
         const char *zone;
@@ -129,8 +124,7 @@ test_order_of_zones(void)
 }
 
 /* The key's first component can distinguish the two hours with the same local time. */
-static void
-test_seconds_before_a_calendar(void)
+KW_TEST(test_seconds_before_a_calendar, "/rule/calendars/seconds-before-a-calendar")
 {
     g_autofree char *hazards = test_hazards(
         "    fields: {ts: {type: timestamp, column: 'd:ts'}, id: string}\n    key: [{field: {name: ts, unit: "
@@ -140,8 +134,7 @@ test_seconds_before_a_calendar(void)
 }
 
 /* The number of ranges is estimated closely. */
-static void
-test_counts_of_runs(void)
+KW_TEST(test_counts_of_runs, "/rule/calendars/counts-of-runs")
 {
     g_autoptr(kw_policy) policy = policy_with_clock("{calendar: {of: ts, parts: [dd, MM, yyyy]}}");
     kw_value_span span = span_of(1270000000000, 1270000000000 + 40 * DAY_MS);
@@ -154,8 +147,7 @@ test_counts_of_runs(void)
 }
 
 /* A calendar holds the years that its parts can name, to the last millisecond. */
-static void
-test_last_years(void)
+KW_TEST(test_last_years, "/rule/calendars/last-years")
 {
     static const struct {
         const char *key;
@@ -178,8 +170,7 @@ test_last_years(void)
 }
 
 /* The last time that a calendar holds can be read back from its key. */
-static void
-test_last_time_in_a_key(void)
+KW_TEST(test_last_time_in_a_key, "/rule/calendars/last-time-in-a-key")
 {
     g_autoptr(kw_policy) policy =
         policy_with_clock("{calendar: {of: ts, parts: [yyyy, MM, dd, HH, mm, ss, SSS]}}");
@@ -198,8 +189,7 @@ test_last_time_in_a_key(void)
 
 /* The second byte of the key has bits of the minute and of the seconds, and the bits of the seconds change
  * every 2^26 seconds. So 120 ranges are the 60 minutes of two such stretches, from either end of the span. */
-static void
-test_stretches_of_bits(void)
+KW_TEST(test_stretches_of_bits, "/rule/calendars/stretches-of-bits")
 {
     const int64_t from_s = 1270000000, to_s = from_s + (INT64_C(20) << 26);
     g_autoptr(kw_policy) policy =
@@ -215,8 +205,7 @@ test_stretches_of_bits(void)
 
 /* The pieces of a clock with a further field cannot be counted by its time, not even if that field is the
  * table's first one. */
-static void
-test_pieces_with_a_sequence(void)
+KW_TEST(test_pieces_with_a_sequence, "/rule/calendars/pieces-with-a-sequence")
 {
     g_autoptr(kw_policy) policy =
         policy_with_clock("{calendar: {of: ts, parts: [yyyy, MM], as: packed, sequence: n, digits: 3}}");
@@ -238,8 +227,7 @@ test_pieces_with_a_sequence(void)
 }
 
 /* The number of midnight is zero, which has one digit. */
-static void
-test_decimal_midnight(void)
+KW_TEST(test_decimal_midnight, "/rule/calendars/decimal-midnight")
 {
     static const struct {
         kw_bytes key;
@@ -264,8 +252,7 @@ test_decimal_midnight(void)
 
 /* Without a range of its field, a calendar lists each piece that a time can have once: the days of a year, of
  * which a leap year has all. */
-static void
-test_all_pieces(void)
+KW_TEST(test_all_pieces, "/rule/calendars/all-pieces")
 {
     static const char *const parts[] = {"MM, dd", "dd, MM", "MM, dd, HH"};
     const int64_t year_2020 = 1577836800000;
@@ -297,8 +284,7 @@ test_all_pieces(void)
 }
 
 /* Nothing is in a span after 5 ms up to 5 ms, although both ends are in the same minute. */
-static void
-test_empty_span(void)
+KW_TEST(test_empty_span, "/rule/calendars/empty-span")
 {
     g_autoptr(kw_policy) policy = policy_with_clock("{calendar: {of: ts, parts: [yyyy, MM, dd, HH, mm]}}");
     g_autoptr(kw_arena) arena = kw_arena_new();
@@ -317,25 +303,4 @@ test_empty_span(void)
     g_assert_cmpuint(clock_of(bits)->kind->count(clock_of(bits), known, &span, false), >, 0);
     span = span_of(-5000, -1000); /* before the epoch */
     g_assert_cmpuint(clock_of(bits)->kind->count(clock_of(bits), known, &span, false), ==, 0);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/rule/calendars/whole-years", test_whole_years_are_exact);
-    g_test_add_func("/rule/calendars/days-of-a-zone", test_days_of_a_zone_are_exact);
-    g_test_add_func("/rule/calendars/days-of-years", test_days_of_years);
-    g_test_add_func("/rule/calendars/days-without-a-month", test_days_without_a_month);
-    g_test_add_func("/rule/calendars/order-of-zones", test_order_of_zones);
-    g_test_add_func("/rule/calendars/seconds-before-a-calendar", test_seconds_before_a_calendar);
-    g_test_add_func("/rule/calendars/counts-of-runs", test_counts_of_runs);
-    g_test_add_func("/rule/calendars/last-years", test_last_years);
-    g_test_add_func("/rule/calendars/last-time-in-a-key", test_last_time_in_a_key);
-    g_test_add_func("/rule/calendars/stretches-of-bits", test_stretches_of_bits);
-    g_test_add_func("/rule/calendars/pieces-with-a-sequence", test_pieces_with_a_sequence);
-    g_test_add_func("/rule/calendars/decimal-midnight", test_decimal_midnight);
-    g_test_add_func("/rule/calendars/all-pieces", test_all_pieces);
-    g_test_add_func("/rule/calendars/empty-span", test_empty_span);
-    return g_test_run();
 }

@@ -139,8 +139,7 @@ is_late(const char *zone)
 }
 
 /* Only the calendar is in the key, so the two hours are not distinguished. */
-static void
-test_calendar_only(void)
+KW_TEST(test_calendar_only, "/rule/clock_changes/calendar_only")
 {
     static const char *const parts[] = {"yyyy, MM, dd, HH", "yyyy, MM, dd, HH, mm",
                                         "mm, HH, dd, MM, yyyy, ss", "yyyy, MM, dd, HH, mm, ss, SSS"};
@@ -167,8 +166,7 @@ test_calendar_only(void)
 }
 
 /* Whole days are longer when clocks are set back: there is no second one. */
-static void
-test_days(void)
+KW_TEST(test_days, "/rule/clock_changes/days")
 {
     static const char *const parts[] = {"yyyy, MM, dd", "yyyy, DDD", "yyyy, MM"};
     for (size_t zone = 0; zone < G_N_ELEMENTS(zones); zone++)
@@ -184,8 +182,7 @@ test_days(void)
 
 /* Another part of the key distinguishes them. Before 1992 some clocks were set back by less than a minute:
  * clocks of another zone do not distinguish such times. */
-static void
-test_distinguished(void)
+KW_TEST(test_distinguished, "/rule/clock_changes/distinguished")
 {
     static const struct {
         const char *number, *rest;
@@ -217,8 +214,7 @@ test_distinguished(void)
 }
 
 /* Parts of the key that seem to distinguish them, but do not. */
-static void
-test_not_distinguished(void)
+KW_TEST(test_not_distinguished, "/rule/clock_changes/not_distinguished")
 {
     static const struct {
         const char *number, *rest;
@@ -240,8 +236,7 @@ test_not_distinguished(void)
 
 /* Clocks of Shanghai were set back until 1991, for the first time by six minutes: a record of such a time is
  * rejected, unless the key distinguishes it from the other one. */
-static void
-test_shanghai(void)
+KW_TEST(test_shanghai, "/rule/clock_changes/shanghai")
 {
     g_autofree char *alone = yaml_of("yyyy, MM, dd, HH, mm", "Asia/Shanghai", "int", "");
     g_autofree char *utc =
@@ -258,16 +253,4 @@ test_shanghai(void)
         g_assert_cmpuint(tally.old_lost, ==, 0);
         g_assert_cmpuint(tally.old_refused, >, 20);
     }
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/rule/clock_changes/calendar_only", test_calendar_only);
-    g_test_add_func("/rule/clock_changes/days", test_days);
-    g_test_add_func("/rule/clock_changes/distinguished", test_distinguished);
-    g_test_add_func("/rule/clock_changes/not_distinguished", test_not_distinguished);
-    g_test_add_func("/rule/clock_changes/shanghai", test_shanghai);
-    return g_test_run();
 }

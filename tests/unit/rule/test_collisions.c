@@ -258,8 +258,7 @@ try_without_hazards(const random_table *random, const kw_policy *policy, kw_test
     }
 }
 
-static void
-test_random_rules(void)
+KW_TEST(test_random_rules, "/rule/collisions/random_rules")
 {
     kw_test_tally tally = {0};
     for (unsigned round = 0; round < TABLES; round++) {
@@ -337,8 +336,7 @@ static const kw_test_value values[] = {
     {"string", NULL, TEXT("other"), "is not a declared value"},
 };
 
-static void
-test_refused_values(void)
+KW_TEST(test_refused_values, "/rule/collisions/refused_values")
 {
     for (size_t index = 0; index < G_N_ELEMENTS(values); index++) {
         const kw_test_value *it = &values[index];
@@ -366,12 +364,7 @@ test_refused_values(void)
     }
 }
 
-int
-main(int argc, char **argv)
+KW_TEST_START(start)
 {
-    g_test_init(&argc, &argv, NULL);
     random_seed();
-    g_test_add_func("/rule/collisions/random_rules", test_random_rules);
-    g_test_add_func("/rule/collisions/refused_values", test_refused_values);
-    return g_test_run();
 }

@@ -163,8 +163,7 @@ static const kw_test_refusal refusals[] = {
      "16:7", "path more: field ts has another unit than in the primary key", "the same unit"},
 };
 
-static void
-test_refusals(void)
+KW_TEST(test_refusals, "/rule/compile/refusals")
 {
     bool all = true;
     for (size_t index = 0; index < G_N_ELEMENTS(refusals); index++) {
@@ -182,8 +181,7 @@ test_refusals(void)
 }
 
 /* Every setting that names a field reports an unknown one, once. */
-static void
-test_unknown_fields(void)
+KW_TEST(test_unknown_fields, "/rule/compile/unknown_fields")
 {
     static const char *const components[] = {
         "field: zz",
@@ -207,8 +205,7 @@ test_unknown_fields(void)
 }
 
 /* An order that the encoding does not have is one problem, not also that of keys in another order. */
-static void
-test_descending_raw_string(void)
+KW_TEST(test_descending_raw_string, "/rule/compile/descending-raw-string")
 {
     g_autofree char *text = test_refused(FIELDS "      - field: {name: id, encoding: raw, order: desc}\n");
     const char *first = strstr(text, "error: ");
@@ -217,8 +214,7 @@ test_descending_raw_string(void)
 }
 
 /* The seconds also determine the minute of the hour. */
-static void
-test_repeated_time(void)
+KW_TEST(test_repeated_time, "/rule/compile/repeated_time")
 {
     g_autoptr(kw_policy) policy =
         test_policy("    fields: {id: string, ts: {type: timestamp, column: \"d:ts\"}}\n"
@@ -228,8 +224,7 @@ test_repeated_time(void)
     g_assert_nonnull(policy);
 }
 
-static void
-test_declared_twice(void)
+KW_TEST(test_declared_twice, "/rule/compile/declared_twice")
 {
     g_autofree char *text = test_refused("    fields: {n: {type: int, values: [1, 2, 01]}, flag: bool}\n"
                                          "    key: [{enum: n}, {field: flag}]\n");
@@ -237,8 +232,7 @@ test_declared_twice(void)
 }
 
 /* Bits of a timestamp need no other time. */
-static void
-test_time_of_a_timestamp(void)
+KW_TEST(test_time_of_a_timestamp, "/rule/compile/time_of_a_timestamp")
 {
     g_autofree char *text =
         test_refused("    fields: {ts: {type: timestamp}, now: {type: timestamp}, id: string}\n"
@@ -247,8 +241,7 @@ test_time_of_a_timestamp(void)
 }
 
 /* Of the values of an enum as text, none can be a prefix of another, wherever the two are in the order. */
-static void
-test_prefixes_of_values(void)
+KW_TEST(test_prefixes_of_values, "/rule/compile/prefixes_of_values")
 {
     static const struct {
         const char *values, *problem; /* NULL: accepted */
@@ -272,8 +265,7 @@ test_prefixes_of_values(void)
 }
 
 /* The spelling of a rule does not change its fingerprint; everything that determines bytes does. */
-static void
-test_fingerprint(void)
+KW_TEST(test_fingerprint, "/rule/compile/fingerprint")
 {
     g_autoptr(kw_policy) plain =
         test_policy(FIELDS "      - hash: id\n      - field: id\n      - field: n\n");
@@ -309,8 +301,7 @@ buckets_of(const char *rule)
     return kw_layout_buckets(kw_policy_table(policy, 0)->paths[0].layout);
 }
 
-static void
-test_buckets(void)
+KW_TEST(test_buckets, "/rule/compile/buckets")
 {
     g_assert_cmpuint(buckets_of("      - field: id\n"), ==, 1);
     g_assert_cmpuint(buckets_of("      - hash: id\n      - field: id\n"), ==, 1);
@@ -323,8 +314,7 @@ test_buckets(void)
 
 /* A calendar whose pieces repeat is circular, unless another clock distinguishes its cycles. The cells of a
  * clock in another zone begin at other moments, so they must be short enough not to span two cycles. */
-static void
-test_circular(void)
+KW_TEST(test_circular, "/rule/compile/circular")
 {
     static const struct {
         const char *clock;
@@ -346,8 +336,7 @@ test_circular(void)
     }
 }
 
-static void
-test_fields(void)
+KW_TEST(test_fields, "/rule/compile/fields")
 {
     g_autoptr(kw_policy) policy =
         test_policy("    fields: {id: string, ts: {type: timestamp, unit: ms, column: \"m:when\"}, n: int, "
@@ -367,22 +356,4 @@ test_fields(void)
     g_assert_cmpint(kw_table_find_column(table, KW_BYTES_LITERAL("m"), KW_BYTES_LITERAL("when")), ==,
                     (int)(ts - table->fields));
     g_assert_cmpint(kw_table_find_column(table, KW_BYTES_LITERAL("m"), KW_BYTES_LITERAL("x")), ==, -1);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/rule/compile/refusals", test_refusals);
-    g_test_add_func("/rule/compile/declared_twice", test_declared_twice);
-    g_test_add_func("/rule/compile/unknown_fields", test_unknown_fields);
-    g_test_add_func("/rule/compile/repeated_time", test_repeated_time);
-    g_test_add_func("/rule/compile/fingerprint", test_fingerprint);
-    g_test_add_func("/rule/compile/buckets", test_buckets);
-    g_test_add_func("/rule/compile/fields", test_fields);
-    g_test_add_func("/rule/compile/prefixes_of_values", test_prefixes_of_values);
-    g_test_add_func("/rule/compile/time_of_a_timestamp", test_time_of_a_timestamp);
-    g_test_add_func("/rule/compile/descending-raw-string", test_descending_raw_string);
-    g_test_add_func("/rule/compile/circular", test_circular);
-    return g_test_run();
 }

@@ -34,8 +34,7 @@ count_within(const kw_component *component, int field, int64_t from, int64_t to)
 
 /* A short span of the field selects the buckets of its values. A span of another field, or of one field of
  * several, selects all buckets. */
-static void
-test_spans(void)
+KW_TEST(test_spans, "/rule/derived/spans")
 {
     g_autoptr(kw_policy) policy = policy_with_buckets();
     g_assert_cmpuint(count_within(component_of(policy, MOD), N, 3, 5), ==, 3);
@@ -45,8 +44,7 @@ test_spans(void)
 }
 
 /* A record without the fields has no piece. */
-static void
-test_missing_fields(void)
+KW_TEST(test_missing_fields, "/rule/derived/missing-fields")
 {
     g_autoptr(kw_policy) policy = policy_with_buckets();
     const kw_value none[FIELDS] = {{.kind = KW_VALUE_NONE}};
@@ -61,8 +59,7 @@ test_missing_fields(void)
 }
 
 /* The same for every hash that a salt can use. */
-static void
-test_missing_field_of_a_salt(void)
+KW_TEST(test_missing_field_of_a_salt, "/rule/derived/missing-field-of-a-salt")
 {
     static const char *const algorithms[] = {"xxh64",   "murmur2",   "murmur3",    "crc32",
                                              "jenkins", "java_long", "java_string"};
@@ -80,14 +77,4 @@ test_missing_field_of_a_salt(void)
         g_assert_nonnull(strstr(error.text, "field n"));
         kw_buffer_clear(&piece);
     }
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/rule/derived/spans", test_spans);
-    g_test_add_func("/rule/derived/missing-fields", test_missing_fields);
-    g_test_add_func("/rule/derived/missing-field-of-a-salt", test_missing_field_of_a_salt);
-    return g_test_run();
 }

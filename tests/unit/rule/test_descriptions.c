@@ -145,8 +145,7 @@ static const described rules[] = {
      "d5b20dd690b72196"},
 };
 
-static void
-test_descriptions(void)
+KW_TEST(test_descriptions, "/rule/descriptions")
 {
     for (size_t i = 0; i < G_N_ELEMENTS(rules); i++) {
         g_autofree char *yaml = g_strconcat(FIELDS, rules[i].key, "\n", NULL);
@@ -160,8 +159,7 @@ test_descriptions(void)
 }
 
 /* Keys depend on the changes of a zone's clocks, so these are part of the description. */
-static void
-test_zones(void)
+KW_TEST(test_zones, "/rule/descriptions/zones")
 {
     static const struct {
         const char *zone;
@@ -178,13 +176,4 @@ test_zones(void)
         if (!g_regex_match_simple(pattern, text, 0, 0))
             g_error("\"%s\" does not match %s", text, pattern);
     }
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/rule/descriptions", test_descriptions);
-    g_test_add_func("/rule/descriptions/zones", test_zones);
-    return g_test_run();
 }

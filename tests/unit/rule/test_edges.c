@@ -227,8 +227,7 @@ check_value(const edge_case *it, const kw_component *component, const GArray *va
         g_assert_false(edge.loose);
 }
 
-static void
-test_sides(void)
+KW_TEST(test_sides, "/rule/edges/sides")
 {
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autofree char *yaml =
@@ -244,12 +243,4 @@ test_sides(void)
             for (int lower = 0; lower < 2; lower++)
                 check_value(&cases[i], component, values, pieces, at, lower);
     }
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/rule/edges/sides", test_sides);
-    return g_test_run();
 }

@@ -90,8 +90,7 @@ policy_of(const kw_test_form *form)
     return test_policy(yaml);
 }
 
-static void
-test_forms(void)
+KW_TEST(test_forms, "/rule/layout/forms")
 {
     for (size_t index = 0; index < G_N_ELEMENTS(forms); index++) {
         g_autoptr(kw_policy) policy = policy_of(&forms[index]);
@@ -117,8 +116,7 @@ test_forms(void)
     }
 }
 
-static void
-test_enum(void)
+KW_TEST(test_enum, "/rule/layout/enum")
 {
     g_autoptr(kw_policy) policy =
         test_policy("    fields: {s: {type: string, values: [new, paid, sent]}, n: {type: int, values: "
@@ -138,8 +136,7 @@ test_enum(void)
 }
 
 /* The index of up to 256 values needs one byte, that of more values two. */
-static void
-test_width_of_enum(void)
+KW_TEST(test_width_of_enum, "/rule/layout/width-of-enum")
 {
     static const struct {
         int values;
@@ -159,8 +156,7 @@ test_width_of_enum(void)
 }
 
 /* The pieces together are the key; of_rest pieces have the bytes filled in last. */
-static void
-test_pieces(void)
+KW_TEST(test_pieces, "/rule/layout/pieces")
 {
     g_autoptr(kw_policy) policy =
         test_policy("    fields: {id: string, n: int}\n    key:\n"
@@ -197,8 +193,7 @@ typedef struct kw_test_shape {
     int64_t unit; /* INT64_MAX: no multiple of the field's unit */
 } kw_test_shape;
 
-static void
-test_shapes(void)
+KW_TEST(test_shapes, "/rule/layout/shapes")
 {
     static const kw_test_shape shapes[] = {
         {"enum: {field: k, as: text}", 0, true, 0, 3, 3, 1},
@@ -253,8 +248,7 @@ test_shapes(void)
     g_assert_true(all);
 }
 
-static void
-test_foreign_keys(void)
+KW_TEST(test_foreign_keys, "/rule/layout/foreign_keys")
 {
     static const char *const why[] = {"too short", "hash(xxh64", "too long", "too short", "it is empty"};
     g_autoptr(kw_policy) policy =
@@ -304,8 +298,7 @@ typedef struct kw_test_dissection {
     int64_t n; /* as decoded */
 } kw_test_dissection;
 
-static void
-test_dissect(void)
+KW_TEST(test_dissect, "/rule/layout/dissect")
 {
     static const kw_test_dissection cases[] = {
         {"347c616263008000000000000001", NULL, 0, 4, 1},
@@ -340,8 +333,7 @@ test_dissect(void)
     }
 }
 
-static void
-test_longest_key(void)
+KW_TEST(test_longest_key, "/rule/layout/longest_key")
 {
     g_autoptr(kw_policy) policy = test_policy("    fields: {id: string}\n    key:\n      - field: id\n");
     g_autofree char *text = g_strnfill(KW_ROW_KEY_MAX + 1, 'x');
@@ -362,8 +354,7 @@ test_longest_key(void)
 
 /* Ten-digit sequential ids spread evenly with the default salt, and badly with their digits alone: the
  * default must remain a good one. */
-static void
-test_salt_spreads(void)
+KW_TEST(test_salt_spreads, "/rule/layout/salt_spreads")
 {
     enum { BUCKETS = 31, IDS = 31000 };
     g_autofree char *yaml = g_strdup_printf("    fields: {id: string}\n    key:\n"
@@ -390,8 +381,7 @@ test_salt_spreads(void)
 }
 
 /* Several inputs, numbers as text and as bytes: compared with digests computed here. */
-static void
-test_hash_inputs(void)
+KW_TEST(test_hash_inputs, "/rule/layout/hash_inputs")
 {
     g_autoptr(kw_policy) policy = test_policy(
         "    fields: {id: string, n: int}\n    key:\n      - hash: {of: [id, n], algorithm: md5, take: 32, "
@@ -408,8 +398,7 @@ test_hash_inputs(void)
 }
 
 /* Every length around that of a block, compared with GLib's result. */
-static void
-test_md5(void)
+KW_TEST(test_md5, "/rule/layout/md5")
 {
     uint8_t input[300];
     for (size_t index = 0; index < sizeof input; index++)
@@ -421,22 +410,4 @@ test_md5(void)
         g_autofree char *expected = g_compute_checksum_for_data(G_CHECKSUM_MD5, input, size);
         g_assert_cmpstr(computed, ==, expected);
     }
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/rule/layout/forms", test_forms);
-    g_test_add_func("/rule/layout/enum", test_enum);
-    g_test_add_func("/rule/layout/width-of-enum", test_width_of_enum);
-    g_test_add_func("/rule/layout/pieces", test_pieces);
-    g_test_add_func("/rule/layout/shapes", test_shapes);
-    g_test_add_func("/rule/layout/foreign_keys", test_foreign_keys);
-    g_test_add_func("/rule/layout/dissect", test_dissect);
-    g_test_add_func("/rule/layout/longest_key", test_longest_key);
-    g_test_add_func("/rule/layout/salt_spreads", test_salt_spreads);
-    g_test_add_func("/rule/layout/hash_inputs", test_hash_inputs);
-    g_test_add_func("/rule/layout/md5", test_md5);
-    return g_test_run();
 }

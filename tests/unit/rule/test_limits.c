@@ -9,8 +9,7 @@
 #include "rule/values.h"
 
 /* Computed with another program, by the description of lookup3. */
-static void
-test_jenkins_blocks(void)
+KW_TEST(test_jenkins_blocks, "/rule/limits/jenkins-blocks")
 {
     static const struct {
         size_t size;
@@ -27,8 +26,7 @@ test_jenkins_blocks(void)
 
 /* The first and the last character of each length in UTF-8. Those outside the basic plane have two UTF-16
  * units. */
-static void
-test_java_strings(void)
+KW_TEST(test_java_strings, "/rule/limits/java-strings")
 {
     static const gunichar characters[] = {1,      0x7f,   0x80,    0x7ff,   0x800,   0xfff,
                                           0x1000, 0xffff, 0x10000, 0x1f600, 0x10ffff};
@@ -44,8 +42,7 @@ test_java_strings(void)
     }
 }
 
-static void
-test_buckets_in_each_form(void)
+KW_TEST(test_buckets_in_each_form, "/rule/limits/buckets-in-each-form")
 {
     static const kw_bucket_form forms[] = {
         {KW_BUCKET_BYTE, 1, 256, 0, 0, 256},    {KW_BUCKET_HEX, 2, 256, 0, 0, 256},
@@ -71,8 +68,7 @@ test_buckets_in_each_form(void)
 }
 
 /* A copy of a value shares no memory with it. */
-static void
-test_copies_of_values(void)
+KW_TEST(test_copies_of_values, "/rule/limits/copies-of-values")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_entry entry = {.name = kw_bytes_of_text("a"), .value = test_text("one")};
@@ -92,8 +88,7 @@ test_copies_of_values(void)
 }
 
 /* A ring has at most 262,144 points in all. */
-static void
-test_ring_points(void)
+KW_TEST(test_ring_points, "/rule/limits/ring-points")
 {
     g_autoptr(GString) nodes = g_string_new("n01");
     for (unsigned count = 2; count <= 65; count++) {
@@ -107,8 +102,7 @@ test_ring_points(void)
 }
 
 /* The name of a node has at most 64 bytes. */
-static void
-test_ring_names(void)
+KW_TEST(test_ring_names, "/rule/limits/ring-names")
 {
     for (size_t size = 64; size <= 65; size++) {
         g_autofree char *name = g_strnfill(size, 'n');
@@ -130,8 +124,7 @@ assert_printed(kw_value value, size_t size, const char *text)
 }
 
 /* A text is cut only if it does not fit, and never within a character or an escape. */
-static void
-test_printed_texts(void)
+KW_TEST(test_printed_texts, "/rule/limits/printed-texts")
 {
     assert_printed(test_text("abcdefghi"), 16, "\"abcdefghi\"");
     assert_printed(test_text("abcdefghij"), 16, "\"abcdefghi...\"");
@@ -152,8 +145,7 @@ test_printed_texts(void)
 
 /* A byte that is not UTF-8 is found at every position of a text of every length, and a character of two bytes
  * is accepted at every position. */
-static void
-test_bytes_outside_ascii(void)
+KW_TEST(test_bytes_outside_ascii, "/rule/limits/bytes-outside-ascii")
 {
     char text[72];
     for (size_t size = 1; size <= sizeof text; size++) {
@@ -176,8 +168,7 @@ test_bytes_outside_ascii(void)
 
 /* A key in seconds distinguishes the ends of a range of milliseconds only between two seconds: an end within
  * a second is loose, so the rows of that second must be checked. */
-static void
-test_ends_between_units(void)
+KW_TEST(test_ends_between_units, "/rule/limits/ends-between-units")
 {
     static const struct {
         int64_t ms;
@@ -206,8 +197,7 @@ test_ends_between_units(void)
 }
 
 /* Maps are compared entry by entry, by name and then by value; then the one with fewer entries is first. */
-static void
-test_order_of_maps(void)
+KW_TEST(test_order_of_maps, "/rule/limits/order-of-maps")
 {
 #define ENTRY(name, number)                                                                                  \
     {                                                                                                        \
@@ -235,8 +225,7 @@ test_order_of_maps(void)
 }
 
 /* A salt of an absent field reports the field. */
-static void
-test_absent_fields(void)
+KW_TEST(test_absent_fields, "/rule/limits/absent-fields")
 {
     static const char *const salts[] = {"of: n, buckets: 10, algorithm: java_long",
                                         "of: n, buckets: 10, algorithm: java_string", "of: n, buckets: 10",
@@ -259,8 +248,7 @@ test_absent_fields(void)
 }
 
 /* Fields before, between and after the time in a number can be decoded from the key. */
-static void
-test_bits_come_back(void)
+KW_TEST(test_bits_come_back, "/rule/limits/bits-round-trip")
 {
     static const char *const parts[] = {"n 8, seconds 40, m 16", "seconds 32, n 9, m 7",
                                         "n 5, m 3, seconds 48", "constant 1 1, n 7, ms 48"};
@@ -288,8 +276,7 @@ test_bits_come_back(void)
 }
 
 /* A number that was generated elsewhere comes back whole, whichever field of the table it is. */
-static void
-test_number_of_bits(void)
+KW_TEST(test_number_of_bits, "/rule/limits/number-of-bits-round-trip")
 {
     static const char *const fields[] = {"id: int, ts: {type: timestamp, unit: s}",
                                          "ts: {type: timestamp, unit: s}, id: int"};
@@ -314,8 +301,7 @@ test_number_of_bits(void)
 }
 
 /* Every entry of the table, compared with the definition: one bit at a time. */
-static void
-test_crc32_of_every_byte(void)
+KW_TEST(test_crc32_of_every_byte, "/rule/limits/crc32-of-every-byte")
 {
     for (unsigned byte = 0; byte < 256; byte++) {
         uint8_t input = (uint8_t)byte;
@@ -324,25 +310,4 @@ test_crc32_of_every_byte(void)
             crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
         g_assert_cmphex(kw_crc32(kw_bytes_of(&input, 1)), ==, ~crc);
     }
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/rule/limits/jenkins-blocks", test_jenkins_blocks);
-    g_test_add_func("/rule/limits/crc32-of-every-byte", test_crc32_of_every_byte);
-    g_test_add_func("/rule/limits/java-strings", test_java_strings);
-    g_test_add_func("/rule/limits/buckets-in-each-form", test_buckets_in_each_form);
-    g_test_add_func("/rule/limits/copies-of-values", test_copies_of_values);
-    g_test_add_func("/rule/limits/ring-points", test_ring_points);
-    g_test_add_func("/rule/limits/ring-names", test_ring_names);
-    g_test_add_func("/rule/limits/printed-texts", test_printed_texts);
-    g_test_add_func("/rule/limits/bytes-outside-ascii", test_bytes_outside_ascii);
-    g_test_add_func("/rule/limits/ends-between-units", test_ends_between_units);
-    g_test_add_func("/rule/limits/order-of-maps", test_order_of_maps);
-    g_test_add_func("/rule/limits/absent-fields", test_absent_fields);
-    g_test_add_func("/rule/limits/bits-round-trip", test_bits_come_back);
-    g_test_add_func("/rule/limits/number-of-bits-round-trip", test_number_of_bits);
-    return g_test_run();
 }

@@ -242,8 +242,7 @@ try_table(kw_test_tally *tally)
     random_table_clear(&random);
 }
 
-static void
-test_random_rules(void)
+KW_TEST(test_random_rules, "/rule/property/random_rules")
 {
     kw_test_tally tally = {0};
     for (unsigned index = 0; index < TABLES; index++)
@@ -257,11 +256,7 @@ test_random_rules(void)
     g_assert_cmpuint(tally.mutated, >, tally.decoded);
 }
 
-int
-main(int argc, char **argv)
+KW_TEST_START(start)
 {
-    g_test_init(&argc, &argv, NULL);
     random_seed();
-    g_test_add_func("/rule/property/random_rules", test_random_rules);
-    return g_test_run();
 }

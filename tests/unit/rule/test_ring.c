@@ -40,8 +40,7 @@ node_of(const kw_policy *policy, unsigned number)
 }
 
 /* Computed with libxxhash and a sorted map in another language: nodes must never change. */
-static void
-test_nodes(void)
+KW_TEST(test_nodes, "/rule/ring/nodes")
 {
     static const struct {
         const char *id, *at_100, *at_1;
@@ -71,8 +70,7 @@ test_nodes(void)
 }
 
 /* The nodes that a ring in Java selected (tests/data/JavaRing.java). */
-static void
-test_java(void)
+KW_TEST(test_java, "/rule/ring/java")
 {
     g_autoptr(JsonParser) parser = json_parser_new();
     g_autoptr(GError) error = NULL;
@@ -127,16 +125,14 @@ check_java_numbers(const char *algorithm)
     g_assert_nonnull(strstr(expected_text, "d is neither"));
 }
 
-static void
-test_java_numbers(void)
+KW_TEST(test_java_numbers, "/rule/ring/java_numbers")
 {
     check_java_numbers("java_fnv");
     check_java_numbers("java_fnv_alt");
 }
 
 /* Sequential ids reach all nodes, each within a third of its share. */
-static void
-test_shares(void)
+KW_TEST(test_shares, "/rule/ring/shares")
 {
     g_autoptr(kw_policy) policy = ring_of(10, "");
     unsigned of_node[11] = {0};
@@ -176,8 +172,7 @@ check_points(const kw_ring_nodes *nodes, const kw_ring_points *points)
     }
 }
 
-static void
-test_points(void)
+KW_TEST(test_points, "/rule/ring/points")
 {
     static const kw_digest digests[] = {KW_DIGEST_XXH64, KW_DIGEST_JAVA_FNV};
     /* "a" with the points 10 to 19 has the hashes of "a1" with the points 0 to 9 */
@@ -200,8 +195,7 @@ test_points(void)
 }
 
 /* A thousand rings, of two kinds: those of the first kind need 512 KiB each. */
-static void
-test_equal_rings(void)
+KW_TEST(test_equal_rings, "/rule/ring/equal_rings")
 {
 #define TABLE                                                                                                \
     "    fields: {id: string}\n    key:\n"                                                                   \
@@ -218,8 +212,7 @@ test_equal_rings(void)
 }
 
 /* About 1 of n + 1 keys move, all of them to the added node. */
-static void
-test_growth(void)
+KW_TEST(test_growth, "/rule/ring/growth")
 {
     for (unsigned nodes = 2; nodes <= 32; nodes *= 2) {
         g_autoptr(kw_policy) before = ring_of(nodes, ", replicas: 256");
@@ -238,8 +231,7 @@ test_growth(void)
 }
 
 /* Names of several lengths, none of which is a prefix of another, and the rule's description. */
-static void
-test_names(void)
+KW_TEST(test_names, "/rule/ring/names")
 {
     const char *yaml = "    fields: {id: string, n: int}\n    key:\n"
                        "      - ring: {of: [id, n], nodes: [west, east-1, up], replicas: 16}\n"
@@ -266,19 +258,4 @@ test_names(void)
         kw_buffer_clear(&key);
     }
     g_assert_true(seen['w'] > 0 && seen['e'] > 0 && seen['u'] > 0);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/rule/ring/nodes", test_nodes);
-    g_test_add_func("/rule/ring/java", test_java);
-    g_test_add_func("/rule/ring/java_numbers", test_java_numbers);
-    g_test_add_func("/rule/ring/shares", test_shares);
-    g_test_add_func("/rule/ring/points", test_points);
-    g_test_add_func("/rule/ring/equal_rings", test_equal_rings);
-    g_test_add_func("/rule/ring/growth", test_growth);
-    g_test_add_func("/rule/ring/names", test_names);
-    return g_test_run();
 }

@@ -34,8 +34,7 @@ check(const char *rule, uint32_t regions, const char *expected)
     g_assert_cmpstr(generated, ==, expected);
 }
 
-static void
-test_rules(void)
+KW_TEST(test_rules, "/rule/splits/rules")
 {
     check("      - salt: {of: id, buckets: 4}\n      - field: id\n", 4, "\\x01,\\x02,\\x03");
     check("      - salt: {of: id, buckets: 4}\n      - field: id\n", 2, "\\x02");
@@ -62,8 +61,7 @@ test_rules(void)
 
 /* A calendar is cut between values of its first part, and bits between minutes. A text consists of the digits
  * of that part; of a number, only the last byte is left out. */
-static void
-test_clocks(void)
+KW_TEST(test_clocks, "/rule/splits/clocks")
 {
     check("      - calendar: {of: ts, parts: [HH, dd, MM, yyyy], separator: '-'}\n      - field: id\n", 4,
           "06,12,18");
@@ -84,8 +82,7 @@ test_clocks(void)
         "whose values are not in the rule; use split keys or a sample of records");
 }
 
-static void
-test_unknown(void)
+KW_TEST(test_unknown, "/rule/splits/unknown")
 {
     check("      - field: id\n", 4,
           "error: table t, path primary: its keys start with field(id as raw), whose values are not in the "
@@ -99,8 +96,7 @@ test_unknown(void)
           "error: a table can be split into 2 to 65536 regions, not 65537");
 }
 
-static void
-test_sample(void)
+KW_TEST(test_sample, "/rule/splits/sample")
 {
     g_autoptr(kw_policy) policy = test_policy("    fields: {id: string}\n    key:\n      - field: id\n");
     g_autoptr(kw_arena) arena = kw_arena_new();
@@ -129,8 +125,7 @@ test_sample(void)
     g_assert_true(g_str_has_prefix(error.text, "sample record 4: table t, field id: is missing"));
 }
 
-static void
-test_algorithm_limits(void)
+KW_TEST(test_algorithm_limits, "/rule/splits/algorithm_limits")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_bytes *keys;
@@ -146,8 +141,7 @@ test_algorithm_limits(void)
     g_assert_cmpuint(kw_be64_load(keys[65534].data), ==, 0xffff000000000000);
 }
 
-static void
-test_binary_text(void)
+KW_TEST(test_binary_text, "/rule/splits/binary_text")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_bytes bytes;
@@ -166,17 +160,4 @@ test_binary_text(void)
     g_assert_nonnull(strstr(text, "[\\x5C]"));
     g_assert_true(kw_bytes_from_binary_text(text, arena, &bytes, &error));
     g_assert_true(kw_bytes_equal(bytes, kw_bytes_of(all, 256)));
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/rule/splits/rules", test_rules);
-    g_test_add_func("/rule/splits/clocks", test_clocks);
-    g_test_add_func("/rule/splits/unknown", test_unknown);
-    g_test_add_func("/rule/splits/sample", test_sample);
-    g_test_add_func("/rule/splits/algorithm_limits", test_algorithm_limits);
-    g_test_add_func("/rule/splits/binary_text", test_binary_text);
-    return g_test_run();
 }

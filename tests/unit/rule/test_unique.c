@@ -121,8 +121,7 @@ try_rule(const kw_test_numbers *numbers, const char *key, kw_test_tally *tally)
 }
 
 /* Every period with every calendar: in the same zone, and in others. */
-static void
-test_periods(void)
+KW_TEST(test_periods, "/rule/unique/periods")
 {
     static const char *const parts[] = {
         "yyyy",
@@ -153,8 +152,7 @@ test_periods(void)
 
 /* A clock that is only set forward, by whole hours, keeps the periods of UTC apart: Fakaofo skipped a day in
  * 2011. */
-static void
-test_set_forward(void)
+KW_TEST(test_set_forward, "/rule/unique/set_forward")
 {
     kw_test_tally tally = {0};
     add_instant(INT64_C(1325239200000) - 1);
@@ -172,8 +170,7 @@ test_set_forward(void)
 
 /* Clocks that are set back: the number's period must be that of the same clock. Days and longer periods of
  * another clock can change at a time other than that at which it is set back. */
-static void
-test_clock_changes(void)
+KW_TEST(test_clock_changes, "/rule/unique/clock_changes")
 {
     static const char *const parts[] = {"yyyy, MM, dd, HH", "mm, HH, dd, MM, yyyy",
                                         "yyyy, MM, dd, HH, mm, ss"};
@@ -196,8 +193,7 @@ test_clock_changes(void)
 }
 
 /* Other pieces that store a time, or none. */
-static void
-test_other_times(void)
+KW_TEST(test_other_times, "/rule/unique/other_times")
 {
     static const char *const keys[] = {
         "{field: n}",
@@ -226,8 +222,7 @@ test_other_times(void)
 }
 
 /* Numbers that start again within their period are unique for a while if the key holds finer times. */
-static void
-test_finer_times(void)
+KW_TEST(test_finer_times, "/rule/unique/finer_times")
 {
     kw_test_numbers numbers = {"minute", "UTC", 99, true};
     g_autofree char *yaml =
@@ -242,8 +237,7 @@ test_finer_times(void)
 
 /* Numbers that start again without a period are unique for a while if the key holds any time, even if that is
  * the first field of the table. */
-static void
-test_any_time(void)
+KW_TEST(test_any_time, "/rule/unique/any-time")
 {
     static const char *const keys[] = {"{field: ts}, {field: n}",
                                        "{calendar: {of: ts, parts: [yyyy]}}, {field: n}"};
@@ -256,8 +250,7 @@ test_any_time(void)
 }
 
 /* The messages and their positions. */
-static void
-test_texts(void)
+KW_TEST(test_texts, "/rule/unique/texts")
 {
     static const struct {
         kw_test_numbers numbers;
@@ -286,8 +279,7 @@ test_texts(void)
 
 /* Hours of UTC are in one day of Tokyo. Those of Pyongyang were as well until 2015, when its clock was set
  * back by half an hour. */
-static void
-test_periods_that_change(void)
+KW_TEST(test_periods_that_change, "/rule/unique/periods-that-change")
 {
     static const char key[] = "calendar: {of: ts, parts: [HH, dd, MM, yyyy]}, field: n";
     const kw_test_numbers tokyo = {.per = "day", .zone = "Asia/Tokyo", .last = 99};
@@ -298,18 +290,7 @@ test_periods_that_change(void)
     g_assert_nonnull(strstr(hazards, "two records could share a row key"));
 }
 
-int
-main(int argc, char **argv)
+KW_TEST_START(start)
 {
-    g_test_init(&argc, &argv, NULL);
     fill_instants();
-    g_test_add_func("/rule/unique/periods", test_periods);
-    g_test_add_func("/rule/unique/set_forward", test_set_forward);
-    g_test_add_func("/rule/unique/clock_changes", test_clock_changes);
-    g_test_add_func("/rule/unique/finer_times", test_finer_times);
-    g_test_add_func("/rule/unique/any-time", test_any_time);
-    g_test_add_func("/rule/unique/other_times", test_other_times);
-    g_test_add_func("/rule/unique/texts", test_texts);
-    g_test_add_func("/rule/unique/periods-that-change", test_periods_that_change);
-    return g_test_run();
 }

@@ -6,8 +6,7 @@
 
 #include <math.h>
 
-static void
-test_compare(void)
+KW_TEST(test_compare, "/rule/values/compare")
 {
     kw_value values[] = {
         KW_VALUE_ABSENT,
@@ -36,8 +35,7 @@ test_compare(void)
 }
 
 /* Integers are compared with doubles by value, also those that no double is equal to. */
-static void
-test_numbers(void)
+KW_TEST(test_numbers, "/rule/values/numbers")
 {
     static const struct {
         int64_t number;
@@ -65,8 +63,7 @@ test_numbers(void)
 }
 
 /* A map is compared entry by entry; one whose entries are the beginning of another one's is less. */
-static void
-test_maps(void)
+KW_TEST(test_maps, "/rule/values/maps")
 {
     static const kw_entry entries[] = {{KW_BYTES_LITERAL("a"), NUMBER(1)},
                                        {KW_BYTES_LITERAL("b"), NUMBER(2)}},
@@ -86,8 +83,7 @@ test_maps(void)
 }
 
 /* A copy does not depend on the memory of the original. */
-static void
-test_copies(void)
+KW_TEST(test_copies, "/rule/values/copies")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     char name[] = "name", text[] = "text";
@@ -106,8 +102,7 @@ test_copies(void)
 }
 
 /* A value that does not fit is cut between two characters, after an ASCII one. */
-static void
-test_print(void)
+KW_TEST(test_print, "/rule/values/print")
 {
     const struct {
         kw_value value;
@@ -149,8 +144,7 @@ valid_for_glib(const uint8_t *bytes, size_t size)
 }
 
 /* Valid and invalid characters at every position of texts of every length, alone and after a NUL. */
-static void
-test_utf8(void)
+KW_TEST(test_utf8, "/rule/values/utf8")
 {
     static const char *const pieces[] = {
         "\xC3\xA9",     "\xE2\x82\xAC", "\xF0\x9F\x98\x80", "\x80", "\xC3", "\xE2\x82", "\xFF",
@@ -175,17 +169,4 @@ test_utf8(void)
     g_assert_cmpuint(good, >, 1000);
     g_assert_cmpuint(bad, >, 1000);
     g_assert_true(kw_utf8_valid(KW_BYTES_NONE));
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/rule/values/compare", test_compare);
-    g_test_add_func("/rule/values/numbers", test_numbers);
-    g_test_add_func("/rule/values/maps", test_maps);
-    g_test_add_func("/rule/values/copies", test_copies);
-    g_test_add_func("/rule/values/print", test_print);
-    g_test_add_func("/rule/values/utf8", test_utf8);
-    return g_test_run();
 }

@@ -21,8 +21,7 @@ pin(const char *key, const char *steps)
 }
 
 /* Every zone of the system's list keeps its steps through its text. */
-static void
-test_text(void)
+KW_TEST(test_text, "/zones/text")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     g_autofree char *list = NULL;
@@ -51,8 +50,7 @@ test_text(void)
     kw_zone_unpin_all();
 }
 
-static void
-test_pins(void)
+KW_TEST(test_pins, "/zones/pins")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     const kw_zone *before = zone_of(BERLIN, NULL, arena);
@@ -75,8 +73,7 @@ test_pins(void)
     g_assert_true(kw_zone_is_current(before));
 }
 
-static void
-test_damaged(void)
+KW_TEST(test_damaged, "/zones/damaged")
 {
     static const char *const texts[] = {"",
                                         " ",
@@ -118,8 +115,7 @@ difference(const char *from, const char *to)
     return shown;
 }
 
-static void
-test_differences(void)
+KW_TEST(test_differences, "/zones/differences")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     g_assert_cmpstr(difference(" 1269738000:7200", " 1269738000:7200"), ==, "none");
@@ -130,15 +126,4 @@ test_differences(void)
     const char *years = kw_zone_difference(zone_of(BERLIN, NULL, arena), arena);
     g_assert_true(g_str_has_suffix(years, "more ranges") || g_str_has_suffix(years, "to 2199"));
     kw_zone_unpin_all();
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/zones/text", test_text);
-    g_test_add_func("/zones/pins", test_pins);
-    g_test_add_func("/zones/damaged", test_damaged);
-    g_test_add_func("/zones/differences", test_differences);
-    return g_test_run();
 }

@@ -50,8 +50,7 @@ static const kw_test_round rounds[] = {
     {"", DAYS "      - calendar: {of: ts, parts: [HH, mm]}\n" ID, "repeats", NULL},
 };
 
-static void
-test_cycles(void)
+KW_TEST(test_cycles, "/schema/circular/cycles")
 {
     for (size_t index = 0; index < G_N_ELEMENTS(rounds); index++) {
         const kw_test_round *it = &rounds[index];
@@ -105,8 +104,7 @@ count_lost(const kw_policy *policy, const char *zone_name, int64_t ttl_s)
     return lost;
 }
 
-static void
-test_ends(void)
+KW_TEST(test_ends, "/schema/circular/ends")
 {
     static const struct {
         const char *parts, *zone;
@@ -144,13 +142,4 @@ test_ends(void)
         "    key:\n      - calendar: {of: ts, parts: [HH]}\n" ID);
     g_assert_cmpuint(kw_policy_hazards_count(policy), ==, 1);
     g_assert_cmpuint(count_lost(policy, "UTC", 86400), >, 1000);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/schema/circular/cycles", test_cycles);
-    g_test_add_func("/schema/circular/ends", test_ends);
-    return g_test_run();
 }

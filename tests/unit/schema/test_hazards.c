@@ -25,8 +25,7 @@ check(const kw_test_hazard *cases, size_t count)
 }
 
 /* Rows of Phoenix and HBaseWD have a salt of one byte. */
-static void
-test_salts(void)
+KW_TEST(test_salts, "/schema/hazards/salts")
 {
 #define SALT(settings) "    fields: {id: string}\n    key:\n      - salt: {" settings "}\n      - field: id\n"
     static const kw_test_hazard cases[] = {
@@ -45,8 +44,7 @@ test_salts(void)
 }
 
 /* Clocks that are set back are found in every component. */
-static void
-test_clocks(void)
+KW_TEST(test_clocks, "/schema/hazards/clocks")
 {
 #define CLOCK "{calendar: {of: ts, parts: [yyyy, MM, dd, HH], zone: Europe/Berlin}}"
 #define CLOCK_FIELDS "    fields: {id: string, ts: {type: timestamp, column: 'd:ts'}}\n"
@@ -60,8 +58,7 @@ test_clocks(void)
 }
 
 /* The same value is in the key only once. Clocks can repeat the time. */
-static void
-test_repeated(void)
+KW_TEST(test_repeated, "/schema/hazards/repeated")
 {
 #define FIELDS                                                                                               \
     "    fields: {id: string, n: int, k: {type: string, values: [a, b]}, ts: {type: timestamp, column: "     \
@@ -95,8 +92,7 @@ test_repeated(void)
 }
 
 /* Generated values, and components that cannot store them. */
-static void
-test_generated(void)
+KW_TEST(test_generated, "/schema/hazards/generated")
 {
 #define GENERATED(field, generate, key)                                                                      \
     "    fields:\n      id: {" field ", generate: " generate                                                 \
@@ -175,8 +171,7 @@ test_generated(void)
 }
 
 /* The other members of a hazard. */
-static void
-test_places(void)
+KW_TEST(test_places, "/schema/hazards/places")
 {
     g_autoptr(kw_policy) policy =
         test_policy_with_hazards("    fields: {id: string}\n    key: [field: id]\n    paths:\n      other:\n"
@@ -191,8 +186,7 @@ test_places(void)
 }
 
 /* A generated field has one hazard, and other fields of the key have none. */
-static void
-test_hazards_of_a_field(void)
+KW_TEST(test_hazards_of_a_field, "/schema/hazards/hazards-of-a-field")
 {
     g_autoptr(kw_policy) policy = test_policy_with_hazards(
         "    fields:\n      seq: {type: int, generate: {kind: sequence, to: 99999, at_end: wrap}}\n"
@@ -202,8 +196,7 @@ test_hazards_of_a_field(void)
 }
 
 /* The hazards of every table are found. */
-static void
-test_tables(void)
+KW_TEST(test_tables, "/schema/hazards/tables")
 {
 #define PHOENIX(buckets)                                                                                     \
     "    fields: {id: string}\n"                                                                             \
@@ -214,18 +207,4 @@ test_tables(void)
     g_assert_cmpstr(kw_policy_hazard(policy, 0)->table->name, ==, "t");
     g_assert_cmpstr(kw_policy_hazard(policy, 1)->table->name, ==, "v");
     g_assert_cmpstr(kw_policy_hazard(policy, 2)->table->name, ==, "w");
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/schema/hazards/salts", test_salts);
-    g_test_add_func("/schema/hazards/clocks", test_clocks);
-    g_test_add_func("/schema/hazards/repeated", test_repeated);
-    g_test_add_func("/schema/hazards/hazards-of-a-field", test_hazards_of_a_field);
-    g_test_add_func("/schema/hazards/generated", test_generated);
-    g_test_add_func("/schema/hazards/places", test_places);
-    g_test_add_func("/schema/hazards/tables", test_tables);
-    return g_test_run();
 }

@@ -17,8 +17,7 @@ pick_of(const kw_table *table, const char *name)
     return pick;
 }
 
-static void
-test_columns(void)
+KW_TEST(test_columns, "/schema/map/columns")
 {
     g_autoptr(kw_policy) policy = test_policy(TABLE);
     const kw_table *table = kw_policy_table(policy, 0);
@@ -33,8 +32,7 @@ test_columns(void)
     g_assert_cmpint(kw_table_find_column(table, d, KW_BYTES_LITERAL("own")), ==, -1);
 }
 
-static void
-test_picks(void)
+KW_TEST(test_picks, "/schema/map/picks")
 {
     static const char *const none[] = {"", ".", "m.", ".m", "id.x", "z", "z.x", "mm"};
     g_autoptr(kw_policy) policy = test_policy(TABLE);
@@ -69,8 +67,7 @@ typedef struct map_check {
         (const uint8_t *)(literal), sizeof(literal) - 1                                                      \
     }
 
-static void
-test_checks(void)
+KW_TEST(test_checks, "/schema/map/checks")
 {
     static const map_check checks[] = {
         {"m", {NAME("a"), NUMBER(5)}, NULL},
@@ -105,8 +102,7 @@ test_checks(void)
 }
 
 /* Only a field of type map takes a map, even one without entries, and such a field takes nothing else. */
-static void
-test_kinds(void)
+KW_TEST(test_kinds, "/schema/map/kinds")
 {
     g_autoptr(kw_policy) policy = test_policy(TABLE);
     const kw_table *table = kw_policy_table(policy, 0);
@@ -121,8 +117,7 @@ test_kinds(void)
     g_assert_true(kw_table_check_value(table, id, test_text("a"), &error));
 }
 
-static void
-test_values(void)
+KW_TEST(test_values, "/schema/map/values")
 {
     kw_entry entries[] = {{NAME("b"), NUMBER(1)}, {NAME("a"), NUMBER(2)}, {NAME("a\0"), NUMBER(3)}};
     kw_entry more[] = {{NAME("b"), NUMBER(1)}, {NAME("a"), NUMBER(2)}, {NAME("b"), NUMBER(3)}};
@@ -148,8 +143,7 @@ test_values(void)
     g_assert_cmpint(kw_value_compare(map, copy), <, 0);
 }
 
-static void
-test_not_in_keys(void)
+KW_TEST(test_not_in_keys, "/schema/map/not_in_keys")
 {
     static const char *const rules[] = {"{field: m}", "{hash: {of: [id, m]}}, {field: id}",
                                         "{mod: {of: m, buckets: 3}}, {field: id}"};
@@ -159,17 +153,4 @@ test_not_in_keys(void)
         g_autofree char *text = test_refused(yaml);
         g_assert_nonnull(strstr(text, "field m is a map, which cannot be part of a row key"));
     }
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/schema/map/columns", test_columns);
-    g_test_add_func("/schema/map/picks", test_picks);
-    g_test_add_func("/schema/map/checks", test_checks);
-    g_test_add_func("/schema/map/kinds", test_kinds);
-    g_test_add_func("/schema/map/values", test_values);
-    g_test_add_func("/schema/map/not_in_keys", test_not_in_keys);
-    return g_test_run();
 }

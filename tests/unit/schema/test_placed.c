@@ -102,8 +102,7 @@ assert_key(const kw_placement *placement, const char *expected)
     kw_buffer_clear(&key);
 }
 
-static void
-test_changing(void)
+KW_TEST(test_changing, "/schema/placed/changing")
 {
     kw_model *old = model_of(OLD);
     kw_placing placing = changing(old);
@@ -136,8 +135,7 @@ test_changing(void)
 }
 
 /* A change can set the regime. Then the catalog only decides whether atomic operations are allowed. */
-static void
-test_regime(void)
+KW_TEST(test_regime, "/schema/placed/regime")
 {
     static const kw_regime regime = {.order = KW_WRITE_ORDER_STAMP,
                                      .atomics = KW_ATOMICS_HELD,
@@ -158,8 +156,7 @@ test_regime(void)
 }
 
 /* With one writer, a change sets no regime. */
-static void
-test_no_regime(void)
+KW_TEST(test_no_regime, "/schema/placed/no-regime")
 {
     static const kw_regime stamp = {.order = KW_WRITE_ORDER_STAMP, .atomics = KW_ATOMICS_CAS};
     g_autoptr(kw_model) old = model_of(OLD);
@@ -174,8 +171,7 @@ test_no_regime(void)
 }
 
 /* A path that is being added gets writes and no reads, until the change lets scans read it. */
-static void
-test_added(void)
+KW_TEST(test_added, "/schema/placed/added")
 {
 #define ADDED "    paths: {p: {key: [hash: id, field: id]}}\n"
     kw_placing placing = {
@@ -204,8 +200,7 @@ test_added(void)
 
 /* While a path is added, the change sets what operations do with the rows of the primary path, wherever the
  * path is in the text. Other paths are as usual. */
-static void
-test_primary_while_added(void)
+KW_TEST(test_primary_while_added, "/schema/placed/primary-while-added")
 {
 #define TWO_PATHS "    paths: {o: {key: [literal: x, field: id]}, p: {key: [hash: id, field: id]}}\n"
     static const char *const names[] = {"o", "p"};
@@ -228,8 +223,7 @@ test_primary_while_added(void)
 
 /* Rows of a path whose key rule chooses a bucket at each put cannot be copied, nor can rows be copied from
  * such a path. */
-static void
-test_added_with_choices(void)
+KW_TEST(test_added_with_choices, "/schema/placed/added-with-choices")
 {
 #define RANDOM "salt: {algorithm: random, buckets: 4}"
 #define BY "by: {association: true, key: [literal: x, field: id]}"
@@ -246,8 +240,7 @@ test_added_with_choices(void)
 }
 
 /* After the change the record only says where the rows are. */
-static void
-test_changed(void)
+KW_TEST(test_changed, "/schema/placed/changed")
 {
     kw_placing placing = changing(NULL);
     placing.change = KW_TABLE_UNCHANGED;
@@ -261,8 +254,7 @@ test_changed(void)
 }
 
 /* The text was given another layout number or store table: its placement is the text's. */
-static void
-test_not_applied(void)
+KW_TEST(test_not_applied, "/schema/placed/not-applied")
 {
     static const char *const texts[] = {NEW "    layout: 7\n", NEW "    store_table: other\n"};
     for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
@@ -278,8 +270,7 @@ test_not_applied(void)
 }
 
 /* The placements of all paths are numbered in the order of the paths. The association is last. */
-static void
-test_numbers(void)
+KW_TEST(test_numbers, "/schema/placed/numbers")
 {
 #define PATHS                                                                                                \
     "    paths: {by: {association: true, key: [field: id]}, second: {key: [hash: id, field: id]},\n"         \
@@ -308,8 +299,7 @@ test_numbers(void)
     assert_key(&table->placements[3], "7861");
 }
 
-static void
-test_names(void)
+KW_TEST(test_names, "/schema/placed/names")
 {
     g_autoptr(kw_model) old = model_of(OLD);
     kw_placing placing = changing(old);
@@ -333,8 +323,7 @@ test_names(void)
                    &placing, "path by: the key rule of an association cannot be changed");
 }
 
-static void
-test_identity(void)
+KW_TEST(test_identity, "/schema/placed/identity")
 {
 #define TWO FIELDS "    key: [field: {name: id, encoding: terminated}, field: n]\n"
 #define SECONDS FIELDS "    key: [field: {name: ts, unit: s}, field: id]\n"
@@ -353,16 +342,14 @@ test_identity(void)
 #define ANY "    key: [salt: {algorithm: random, buckets: 4}, field: id]\n    updates: false\n"
 #define TURN "    key: [salt: {algorithm: round_robin, buckets: 4}, field: id]\n    updates: false\n"
 
-static void
-test_choices(void)
+KW_TEST(test_choices, "/schema/placed/choices")
 {
     assert_refused_change(FIELDS ANY, NEW, "path primary: the old key rule (layout 1) chooses a bucket");
     assert_refused_change(OLD, FIELDS ANY, "path primary: the new key rule (layout 2) chooses a bucket");
     assert_refused_change(FIELDS TURN, NEW, "path primary: the old key rule (layout 1) chooses a bucket");
 }
 
-static void
-test_places(void)
+KW_TEST(test_places, "/schema/placed/places")
 {
     g_autoptr(kw_model) old = model_of(OLD);
     kw_placing placing = changing(old);
@@ -386,8 +373,7 @@ test_places(void)
 }
 
 /* What the old key rule needs of the fields. */
-static void
-test_fields(void)
+KW_TEST(test_fields, "/schema/placed/fields")
 {
 #define UNUSED "    fields: {id: string, kind: {type: string, values: [a, b]}, x: int, n: int}\n"
     assert_refused_change(
@@ -433,25 +419,4 @@ test_fields(void)
     g_assert_true(kw_layout_encode(kw_policy_table(policy, 0)->placements[1].layout, &record, &key, &error));
     g_assert_true(kw_bytes_equal(kw_buffer_bytes(&key), KW_BYTES_LITERAL("a")));
     kw_buffer_clear(&key);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/schema/placed/changing", test_changing);
-    g_test_add_func("/schema/placed/regime", test_regime);
-    g_test_add_func("/schema/placed/no-regime", test_no_regime);
-    g_test_add_func("/schema/placed/added", test_added);
-    g_test_add_func("/schema/placed/primary-while-added", test_primary_while_added);
-    g_test_add_func("/schema/placed/added-with-choices", test_added_with_choices);
-    g_test_add_func("/schema/placed/changed", test_changed);
-    g_test_add_func("/schema/placed/not-applied", test_not_applied);
-    g_test_add_func("/schema/placed/numbers", test_numbers);
-    g_test_add_func("/schema/placed/names", test_names);
-    g_test_add_func("/schema/placed/identity", test_identity);
-    g_test_add_func("/schema/placed/choices", test_choices);
-    g_test_add_func("/schema/placed/places", test_places);
-    g_test_add_func("/schema/placed/fields", test_fields);
-    return g_test_run();
 }

@@ -16,8 +16,7 @@ assert_order(const char *yaml, kw_write_order order, kw_atomics atomics)
 }
 
 /* One path: the store orders the writes. Several paths: the gateway sets timestamps. */
-static void
-test_order(void)
+KW_TEST(test_order, "/schema/snapshot/order")
 {
     assert_order(ONE, KW_WRITE_ORDER_STORE, KW_ATOMICS_NATIVE);
     assert_order(TWO, KW_WRITE_ORDER_STAMP, KW_ATOMICS_OFF);
@@ -29,8 +28,7 @@ test_order(void)
 }
 
 /* Tables are found by name, whatever the order in which the policy declares them. */
-static void
-test_names(void)
+KW_TEST(test_names, "/schema/snapshot/names")
 {
     static const char *const orders[] = {"a", "ba", "ab", "cab", "edcba"};
     for (size_t i = 0; i < G_N_ELEMENTS(orders); i++) {
@@ -49,8 +47,7 @@ test_names(void)
 }
 
 /* Until a key rule changes, every operation uses the only placement of a path. */
-static void
-test_placements(void)
+KW_TEST(test_placements, "/schema/snapshot/placements")
 {
     g_autoptr(kw_policy) policy = test_policy(TWO);
     const kw_table *table = kw_policy_table(policy, 0);
@@ -66,8 +63,7 @@ test_placements(void)
     }
 }
 
-static void
-test_changed_order(void)
+KW_TEST(test_changed_order, "/schema/snapshot/changed-order")
 {
     g_autoptr(kw_policy) policy =
         test_policy("    fields: {id: string, n: int, c: {type: int, counter: true}, m: int}\n"
@@ -98,8 +94,7 @@ lifetime_of(const char *families)
     return kw_policy_table(policy, 0)->lifetime_s;
 }
 
-static void
-test_lifetime(void)
+KW_TEST(test_lifetime, "/schema/snapshot/lifetime")
 {
     g_assert_cmpint(lifetime_of(""), ==, 0);
     g_assert_cmpint(lifetime_of("    families: {d: {ttl: 1s}}\n"), ==, 1);
@@ -111,8 +106,7 @@ test_lifetime(void)
 }
 
 /* Limits of 1 are enforced, too. */
-static void
-test_limits_of_one(void)
+KW_TEST(test_limits_of_one, "/schema/snapshot/limits-of-one")
 {
     g_autoptr(kw_policy) policy =
         test_policy("    fields: {id: {type: string, max_bytes: 1}, ts: {type: timestamp, column: 'd:ts'}}\n"
@@ -125,8 +119,7 @@ test_limits_of_one(void)
     g_assert_false(kw_table_check_value(table, 0, test_text("ab"), &error));
 }
 
-static void
-test_generated_fields(void)
+KW_TEST(test_generated_fields, "/schema/snapshot/generated")
 {
     g_autoptr(kw_policy) policy =
         test_policy("    fields: {a: {type: string, generate: uuid4}, b: int, c: {type: int, generate: "
@@ -137,8 +130,7 @@ test_generated_fields(void)
     g_assert_cmpuint(table->generated[1], ==, 2);
 }
 
-static void
-test_marker(void)
+KW_TEST(test_marker, "/schema/snapshot/marker")
 {
     g_autoptr(kw_policy) first = /* the first field is a counter */
         test_policy("    fields: {c: {type: int, counter: true}, id: string}\n    key: [{field: id}]\n");
@@ -166,8 +158,7 @@ assert_refused(const char *yaml, const char *part)
         g_error("\"%s\" does not contain \"%s\"", text, part);
 }
 
-static void
-test_columns(void)
+KW_TEST(test_columns, "/schema/snapshot/columns")
 {
     assert_refused(ONE "    marker: 'd:n'\n", "field n: its column is the marker");
     assert_refused(
@@ -194,8 +185,7 @@ test_columns(void)
 }
 
 /* Every path stores the identity of the primary key, in the same units. */
-static void
-test_identity(void)
+KW_TEST(test_identity, "/schema/snapshot/identity")
 {
 #define KEYED                                                                                                \
     "    fields: {id: string, n: int, ts: {type: timestamp, column: 'd:ts'}}\n    key: [{field: id}, "       \
@@ -218,8 +208,7 @@ test_identity(void)
 }
 
 /* Problems of fields are reported beside those of paths. */
-static void
-test_problems_together(void)
+KW_TEST(test_problems_together, "/schema/snapshot/problems_together")
 {
     static const char text[] = "    fields: {id: string, n: int, a: {type: int, column: 'd:\\x00kw:x'}}\n"
                                "    key: [{field: id}]\n    paths: {p: {key: [{field: n}, {field: id}]}}\n";
@@ -228,8 +217,7 @@ test_problems_together(void)
 }
 
 /* A chosen bucket needs an association, or records that are put once. */
-static void
-test_associations(void)
+KW_TEST(test_associations, "/schema/snapshot/associations")
 {
 #define RANDOM                                                                                               \
     "    fields: {id: string, n: int}\n    key: [{salt: {algorithm: random, buckets: 4}}, {field: id}]\n"
@@ -260,8 +248,7 @@ test_associations(void)
     g_assert_true(table->chosen);
 }
 
-static void
-test_path_states(void)
+KW_TEST(test_path_states, "/schema/snapshot/path-states")
 {
     g_autoptr(kw_policy) policy = test_policy(TWO);
     const kw_table *table = kw_policy_table(policy, 0);
@@ -284,8 +271,7 @@ assert_served(const kw_policy *policy, const char *table, const char *why, uint3
 }
 
 /* Only the tables that are not served refuse calls, whatever the code of the reason is. */
-static void
-test_tables_that_are_not_served(void)
+KW_TEST(test_tables_that_are_not_served, "/schema/snapshot/not-served")
 {
     g_autoptr(kw_policy) policy = test_policy(ONE "  u:\n" ONE);
     g_assert_cmpuint(kw_policy_count_unserved(policy), ==, 0);
@@ -303,25 +289,4 @@ test_tables_that_are_not_served(void)
     g_assert_cmpuint(kw_policy_count_unserved(policy), ==, 0);
     g_assert_null(kw_table_why_not_served(kw_policy_table(policy, 0)));
     assert_served(policy, "t", NULL, 0);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/schema/snapshot/order", test_order);
-    g_test_add_func("/schema/snapshot/names", test_names);
-    g_test_add_func("/schema/snapshot/placements", test_placements);
-    g_test_add_func("/schema/snapshot/changed-order", test_changed_order);
-    g_test_add_func("/schema/snapshot/lifetime", test_lifetime);
-    g_test_add_func("/schema/snapshot/limits-of-one", test_limits_of_one);
-    g_test_add_func("/schema/snapshot/generated", test_generated_fields);
-    g_test_add_func("/schema/snapshot/marker", test_marker);
-    g_test_add_func("/schema/snapshot/columns", test_columns);
-    g_test_add_func("/schema/snapshot/identity", test_identity);
-    g_test_add_func("/schema/snapshot/problems_together", test_problems_together);
-    g_test_add_func("/schema/snapshot/associations", test_associations);
-    g_test_add_func("/schema/snapshot/path-states", test_path_states);
-    g_test_add_func("/schema/snapshot/not-served", test_tables_that_are_not_served);
-    return g_test_run();
 }

@@ -26,8 +26,7 @@ field_of(const kw_table *table, const char *name)
     return field;
 }
 
-static void
-test_lookups(void)
+KW_TEST(test_lookups, "/schema/table/lookups")
 {
     static const char text[] = "tables:\n  orders: {fields: {id: string}, key: [field: id]}\n"
                                "  events: {fields: {id: string}, key: [field: id]}\n"
@@ -72,8 +71,7 @@ model_of(const char *text, kw_diagnostics *diagnostics)
 }
 
 /* A check returns a good policy, and reports the problems of every table of a bad one. */
-static void
-test_check(void)
+KW_TEST(test_check, "/schema/table/check")
 {
     static const char good[] = "tables:\n  b: {fields: {id: string}, key: [field: id]}\n"
                                "  a: {fields: {id: string}, key: [field: id]}\n";
@@ -98,8 +96,7 @@ count_down(void *user, size_t bytes)
 }
 
 /* Work that is ended between any two steps has no result and reports no problem. */
-static void
-test_ended_work(void)
+KW_TEST(test_ended_work, "/schema/table/ended-work")
 {
     static const char text[] = "tables:\n  b: {fields: {id: string}, key: [field: id]}\n"
                                "  a: {fields: {id: string}, key: [hash: id, field: id]}\n"
@@ -121,8 +118,7 @@ test_ended_work(void)
 }
 
 /* A policy is shared while there is more than one reference to it. */
-static void
-test_references(void)
+KW_TEST(test_references, "/schema/table/references")
 {
     g_autoptr(kw_policy) policy = test_policy(TABLE);
     g_assert_false(kw_policy_is_shared(policy));
@@ -170,8 +166,7 @@ static const kw_test_check checks[] = {
      "value \"aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffffgggggggggghhh...\" is not"},
 };
 
-static void
-test_checks(void)
+KW_TEST(test_checks, "/schema/table/checks")
 {
     g_autoptr(kw_policy) policy = test_policy(TABLE);
     const kw_table *table = kw_policy_table(policy, 0);
@@ -230,8 +225,7 @@ static const kw_test_cell cells[] = {
     {"varchar", TEXT("ab"), "6162"},
 };
 
-static void
-test_cells(void)
+KW_TEST(test_cells, "/schema/table/cells")
 {
     g_autoptr(kw_policy) policy = test_policy(TABLE);
     g_autoptr(kw_arena) arena = kw_arena_new();
@@ -253,8 +247,7 @@ test_cells(void)
 }
 
 /* Bytes that encode no value. */
-static void
-test_bad_cells(void)
+KW_TEST(test_bad_cells, "/schema/table/bad_cells")
 {
     static const struct {
         const char *field;
@@ -293,8 +286,7 @@ test_bad_cells(void)
 }
 
 /* A field outside the key has a column of its own name unless another one is given. Phoenix has one NaN. */
-static void
-test_default_columns(void)
+KW_TEST(test_default_columns, "/schema/table/default-columns")
 {
     g_autoptr(kw_policy) policy = test_policy(TABLE);
     g_autoptr(kw_arena) arena = kw_arena_new();
@@ -316,8 +308,7 @@ test_default_columns(void)
 }
 
 /* Two paths in one store table, or two fields in one column, would mix. */
-static void
-test_collisions(void)
+KW_TEST(test_collisions, "/schema/table/collisions")
 {
     g_autofree char *tables =
         test_refused("    fields: {id: string}\n    key: [field: id]\n    store_table: x\n"
@@ -326,20 +317,4 @@ test_collisions(void)
     g_autofree char *columns = test_refused("    fields: {id: string, a: {type: int, column: \"d:c\"}, "
                                             "b: {type: int, column: \"d:c\"}}\n    key: [field: id]\n");
     g_assert_nonnull(strstr(columns, "d:c"));
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/schema/table/default-columns", test_default_columns);
-    g_test_add_func("/schema/table/lookups", test_lookups);
-    g_test_add_func("/schema/table/check", test_check);
-    g_test_add_func("/schema/table/ended-work", test_ended_work);
-    g_test_add_func("/schema/table/references", test_references);
-    g_test_add_func("/schema/table/checks", test_checks);
-    g_test_add_func("/schema/table/cells", test_cells);
-    g_test_add_func("/schema/table/bad_cells", test_bad_cells);
-    g_test_add_func("/schema/table/collisions", test_collisions);
-    return g_test_run();
 }

@@ -102,8 +102,7 @@ warnings_of(const char *fields, const char *rule)
     return kw_diagnostics_text(found);
 }
 
-static void
-test_warnings(void)
+KW_TEST(test_warnings, "/schema/warnings/cases")
 {
     bool all = true;
     for (size_t index = 0; index < G_N_ELEMENTS(cases); index++) {
@@ -126,8 +125,7 @@ test_warnings(void)
 }
 
 /* Only numbers, texts and bytes can be sequential, and only if no values are declared. */
-static void
-test_spread_of_other_fields(void)
+KW_TEST(test_spread_of_other_fields, "/schema/warnings/spread-of-other-fields")
 {
     static const struct {
         const char *type;
@@ -146,13 +144,4 @@ test_spread_of_other_fields(void)
             g_error("%s is refused", cases_of[i].type);
         g_assert_cmpint(strstr(text, "sequential") != NULL, ==, cases_of[i].warns);
     }
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/schema/warnings/cases", test_warnings);
-    g_test_add_func("/schema/warnings/spread-of-other-fields", test_spread_of_other_fields);
-    return g_test_run();
 }

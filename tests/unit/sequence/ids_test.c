@@ -30,8 +30,7 @@ check_ascending(const uint8_t *ids, size_t size, size_t count)
         g_assert_cmpint(memcmp(ids + (i - 1) * size, ids + i * size, size), <, 0);
 }
 
-static void
-test_uuid4(void)
+KW_TEST(test_uuid4, "/ids/uuid4")
 {
     g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     for (int i = 0; i < 2000; i++) {
@@ -46,8 +45,7 @@ test_uuid4(void)
 
 /* Ids are ordered by their generation, even when the clock stops or is set back, and for 10,000 ids in one
  * millisecond. */
-static void
-test_uuid7(void)
+KW_TEST(test_uuid7, "/ids/uuid7")
 {
     enum { COUNT = 10000 };
     g_autofree uint8_t *ids = g_malloc(COUNT * KW_UUID_BYTES);
@@ -62,8 +60,7 @@ test_uuid7(void)
     g_assert_cmpint((int64_t)kw_be64_load(first), ==, NOW);
 }
 
-static void
-test_objectid(void)
+KW_TEST(test_objectid, "/ids/objectid")
 {
     kw_id_source other;
     uint8_t one[KW_OBJECTID_BYTES], two[KW_OBJECTID_BYTES];
@@ -82,8 +79,7 @@ test_objectid(void)
 }
 
 /* After all numbers of one second are used, the next id belongs to the next second. */
-static void
-test_objectid_counter(void)
+KW_TEST(test_objectid_counter, "/ids/objectid_counter")
 {
     kw_id_source own;
     uint8_t id[KW_OBJECTID_BYTES], first[KW_OBJECTID_BYTES];
@@ -107,8 +103,7 @@ snowflake(bool partitioned, int64_t epoch_ms)
 }
 
 /* The cases of the group partitioned_snowflake of the vectors. */
-static void
-test_partitioned(void)
+KW_TEST(test_partitioned, "/ids/snowflake/partitioned")
 {
     static const struct {
         int64_t ts_ms;
@@ -129,8 +124,7 @@ test_partitioned(void)
     }
 }
 
-static void
-test_standard(void)
+KW_TEST(test_standard, "/ids/snowflake/standard")
 {
     kw_model_generate how = snowflake(false, 1000);
     kw_error error;
@@ -146,8 +140,7 @@ test_standard(void)
 }
 
 /* With random clocks, every (tick, sequence) occurs once, in order, within the bound. */
-static void
-test_ticks(void)
+KW_TEST(test_ticks, "/ids/snowflake/ticks")
 {
     g_autoptr(GRand) dice = g_rand_new_with_seed((guint32)test_seed());
     kw_snowflake_form form = kw_snowflake_form_of(false);
@@ -175,8 +168,7 @@ test_ticks(void)
 
 /* --- blocks ------------------------------------------------------------------------------------------- */
 
-static void
-test_blocks(void)
+KW_TEST(test_blocks, "/ids/blocks")
 {
     kw_model_generate how = {.from = 10, .to = 19, .block = 4};
     kw_number_range range = kw_number_range_of(&how);
@@ -203,18 +195,7 @@ test_blocks(void)
     g_assert_cmpuint(kw_number_range_of(&how).block, ==, 2);
 }
 
-int
-main(int count, char **arguments)
+KW_TEST_START(start)
 {
-    g_test_init(&count, &arguments, NULL);
     kw_id_source_init(&unique);
-    g_test_add_func("/ids/uuid4", test_uuid4);
-    g_test_add_func("/ids/uuid7", test_uuid7);
-    g_test_add_func("/ids/objectid", test_objectid);
-    g_test_add_func("/ids/objectid_counter", test_objectid_counter);
-    g_test_add_func("/ids/snowflake/partitioned", test_partitioned);
-    g_test_add_func("/ids/snowflake/standard", test_standard);
-    g_test_add_func("/ids/snowflake/ticks", test_ticks);
-    g_test_add_func("/ids/blocks", test_blocks);
-    return g_test_run();
 }

@@ -242,27 +242,20 @@ jump(const id_form *form)
     close_fixture(&self);
 }
 
-#define BOTH_FORMS(name)                                                                                     \
-    static void test_##name(void)                                                                            \
+#define BOTH_FORMS(name, path)                                                                               \
+    KW_TEST(test_##name, path)                                                                               \
     {                                                                                                        \
         for (size_t i = 0; i < G_N_ELEMENTS(forms); i++)                                                     \
             name(&forms[i]);                                                                                 \
     }
 
-BOTH_FORMS(hang)
-BOTH_FORMS(differ)
-BOTH_FORMS(die)
-BOTH_FORMS(jump)
+BOTH_FORMS(hang, "/leases/hang")
+BOTH_FORMS(differ, "/leases/clocks_that_differ")
+BOTH_FORMS(die, "/leases/die")
+BOTH_FORMS(jump, "/leases/jump")
 
-int
-main(int count, char **arguments)
+KW_TEST_START(start)
 {
-    g_test_init(&count, &arguments, NULL);
     bed_inject_clock();
     bed_lease_ms = LEASE_MS;
-    g_test_add_func("/leases/hang", test_hang);
-    g_test_add_func("/leases/clocks_that_differ", test_differ);
-    g_test_add_func("/leases/die", test_die);
-    g_test_add_func("/leases/jump", test_jump);
-    return g_test_run();
 }

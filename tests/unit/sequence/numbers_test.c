@@ -5,8 +5,7 @@
 
 #define SEQ "seq: {type: int, generate: {kind: sequence, block: 10}}"
 
-static void
-test_counts(void)
+KW_TEST(test_counts, "/sequence/counts")
 {
     bed *self = bed_new("", SEQ);
     g_assert_true(bed_open(self, 0));
@@ -19,8 +18,7 @@ test_counts(void)
 
 /* Each gateway has its own blocks, no number is assigned twice, and the numbers held by a gateway that
  * died are not reused. */
-static void
-test_gateways_share_a_counter(void)
+KW_TEST(test_gateways_share_a_counter, "/sequence/gateways")
 {
     bed *self = bed_new("", SEQ);
     g_autoptr(GHashTable) seen = g_hash_table_new(g_direct_hash, g_direct_equal);
@@ -38,8 +36,7 @@ test_gateways_share_a_counter(void)
     bed_free(self);
 }
 
-static void
-test_given_values(void)
+KW_TEST(test_given_values, "/sequence/given")
 {
     bed *self = bed_new("", "seq: {type: int, generate: {kind: sequence, given: refuse}}");
     g_assert_true(bed_open(self, 0));
@@ -49,8 +46,7 @@ test_given_values(void)
     bed_free(self);
 }
 
-static void
-test_end(void)
+KW_TEST(test_end, "/sequence/end")
 {
     bed *self = bed_new("", "seq: {type: int, generate: {kind: sequence, from: 5, to: 27, block: 10}}");
     g_assert_true(bed_open(self, 0));
@@ -78,8 +74,7 @@ test_end(void)
     bed_free(self);
 }
 
-static void
-test_wrap(void)
+KW_TEST(test_wrap, "/sequence/wrap")
 {
     bed *self =
         bed_new("", "seq: {type: int, generate: {kind: sequence, from: 3, to: 9, block: 4, at_end: wrap}}");
@@ -91,8 +86,7 @@ test_wrap(void)
 
 /* A gateway is idle with numbers in its block, and another one uses up the whole range. Then both get
  * requests within one second: no number is assigned twice. */
-static void
-test_wrap_after_idle_time(void)
+KW_TEST(test_wrap_after_idle_time, "/sequence/wrap_after_idle_time")
 {
     bed *self = bed_new("", "seq: {type: int, generate: {kind: sequence, from: 0, to: 99, block: 20, "
                             "at_end: wrap}}");
@@ -112,8 +106,7 @@ test_wrap_after_idle_time(void)
     kw_clock_inject(NULL, NULL);
 }
 
-static void
-test_largest_numbers(void)
+KW_TEST(test_largest_numbers, "/sequence/largest")
 {
     bed *self = bed_new(
         "",
@@ -129,8 +122,7 @@ test_largest_numbers(void)
     bed_free(self);
 }
 
-static void
-test_allocate(void)
+KW_TEST(test_allocate, "/sequence/allocate")
 {
     bed *self = bed_new("", "seq: {type: int, generate: {kind: sequence, to: 1000, block: 10}}\n"
                             "ring: {type: int, generate: {kind: sequence, to: 8, block: 3, at_end: wrap}}\n"
@@ -157,8 +149,7 @@ test_allocate(void)
 
 /* The counter has reached the end of the range, and the last numbers are in the current block: they are
  * assigned before any call is rejected. */
-static void
-test_allocate_last(void)
+KW_TEST(test_allocate_last, "/sequence/allocate_last")
 {
     bed *self = bed_new("", "seq: {type: int, generate: {kind: sequence, to: 10, block: 10}}");
     g_assert_true(bed_open(self, 0));
@@ -186,8 +177,7 @@ one_done(void *user)
 
 /* One call with many records fetches one block for all of them; many waiting calls are served in their
  * order. */
-static void
-test_one_block_per_call(void)
+KW_TEST(test_one_block_per_call, "/sequence/one_block")
 {
     bed *self = bed_new("", SEQ);
     g_assert_true(bed_open(self, 0));
@@ -212,8 +202,7 @@ test_one_block_per_call(void)
     bed_free(self);
 }
 
-static void
-test_queue_order(void)
+KW_TEST(test_queue_order, "/sequence/queue_order")
 {
     bed *self = bed_new("", SEQ);
     g_assert_true(bed_open(self, 0));
@@ -234,8 +223,7 @@ test_queue_order(void)
 /* --- failures ----------------------------------------------------------------------------------------- */
 
 /* Whichever operation fails, and however it fails: all numbers are assigned, none of them twice. */
-static void
-test_faults(void)
+KW_TEST(test_faults, "/sequence/faults")
 {
     static const kw_fault faults[] = {KW_FAULT_FAILED, KW_FAULT_UNKNOWN_APPLIED, KW_FAULT_UNKNOWN_LOST,
                                       KW_FAULT_TIMEOUT};
@@ -257,8 +245,7 @@ test_faults(void)
     }
 }
 
-static void
-test_refused_by_store(void)
+KW_TEST(test_refused_by_store, "/sequence/refused")
 {
     bed *self = bed_new("", SEQ);
     g_assert_true(bed_open(self, 0));
@@ -270,8 +257,7 @@ test_refused_by_store(void)
     bed_free(self);
 }
 
-static void
-test_deadline(void)
+KW_TEST(test_deadline, "/sequence/deadline")
 {
     bed *self = bed_new("", SEQ);
     g_assert_true(bed_open(self, 0));
@@ -289,8 +275,7 @@ test_deadline(void)
 }
 
 /* Calls that wait when the gateway closes fail. */
-static void
-test_close(void)
+KW_TEST(test_close, "/sequence/close")
 {
     bed *self = bed_new("", SEQ);
     g_assert_true(bed_open(self, 0));
@@ -309,8 +294,7 @@ test_close(void)
 }
 
 /* The stored counter was damaged. */
-static void
-test_damaged_counter(void)
+KW_TEST(test_damaged_counter, "/sequence/damaged")
 {
     bed *self = bed_new("", SEQ);
     g_assert_true(bed_open(self, 0));
@@ -328,27 +312,4 @@ test_damaged_counter(void)
     g_assert_cmpstr(bed_fill(self, 0, "key=a"), ==,
                     "CORRUPT: table t, field seq: its counter is at 5, which is not a valid count");
     bed_free(self);
-}
-
-int
-main(int count, char **arguments)
-{
-    g_test_init(&count, &arguments, NULL);
-    g_test_add_func("/sequence/counts", test_counts);
-    g_test_add_func("/sequence/gateways", test_gateways_share_a_counter);
-    g_test_add_func("/sequence/given", test_given_values);
-    g_test_add_func("/sequence/end", test_end);
-    g_test_add_func("/sequence/wrap", test_wrap);
-    g_test_add_func("/sequence/wrap_after_idle_time", test_wrap_after_idle_time);
-    g_test_add_func("/sequence/largest", test_largest_numbers);
-    g_test_add_func("/sequence/allocate", test_allocate);
-    g_test_add_func("/sequence/allocate_last", test_allocate_last);
-    g_test_add_func("/sequence/one_block", test_one_block_per_call);
-    g_test_add_func("/sequence/queue_order", test_queue_order);
-    g_test_add_func("/sequence/faults", test_faults);
-    g_test_add_func("/sequence/refused", test_refused_by_store);
-    g_test_add_func("/sequence/deadline", test_deadline);
-    g_test_add_func("/sequence/close", test_close);
-    g_test_add_func("/sequence/damaged", test_damaged_counter);
-    return g_test_run();
 }

@@ -48,8 +48,7 @@ open_at(int64_t time_ms, const char *fields)
 }
 
 /* With a put every second for ten minutes, only the first put waits. */
-static void
-test_no_waits(void)
+KW_TEST(test_no_waits, "/period_prefetch/no_waits")
 {
     int64_t begin = bed_wall_ms / MINUTE * MINUTE + 500, before = waits();
     bed *self = open_at(begin, PER_MINUTE);
@@ -64,8 +63,7 @@ test_no_waits(void)
 }
 
 /* Three gateways at once: the numbers of each one increase, and none is assigned twice. */
-static void
-test_gateways(void)
+KW_TEST(test_gateways, "/period_prefetch/gateways")
 {
     enum { GATEWAYS = 3, MINUTES = 6, PUTS = 400 };
     static bool seen[MINUTES][100000];
@@ -93,8 +91,7 @@ test_gateways(void)
 
 /* With one put per minute, long before the minute's end, the timer fetches the next minute's block, and
  * not earlier. */
-static void
-test_timer(void)
+KW_TEST(test_timer, "/period_prefetch/timer")
 {
     int64_t minute = bed_wall_ms / MINUTE * MINUTE, before = waits();
     bed *self = open_at(minute + 6000, PER_MINUTE);
@@ -115,8 +112,7 @@ test_timer(void)
 }
 
 /* A series whose writes stop leaves one unused counter, however much time passes. */
-static void
-test_pauses(void)
+KW_TEST(test_pauses, "/period_prefetch/pauses")
 {
     bed *self = open_at(bed_wall_ms / MINUTE * MINUTE + MINUTE - 5000, PER_MINUTE);
     for (int burst = 0; burst < 20; burst++) {
@@ -133,8 +129,7 @@ test_pauses(void)
 
 /* For records that arrive 90 seconds late, or are replayed from the past, their own time controls the
  * prefetch. */
-static void
-test_late_records(void)
+KW_TEST(test_late_records, "/period_prefetch/late")
 {
     bed *self = open_at(bed_wall_ms / MINUTE * MINUTE, PER_MINUTE);
     int64_t before = waits();
@@ -149,8 +144,7 @@ test_late_records(void)
 }
 
 /* Records of the past in reverse order: no block is fetched before it is needed. */
-static void
-test_backwards(void)
+KW_TEST(test_backwards, "/period_prefetch/backwards")
 {
     int64_t begin = bed_wall_ms / MINUTE * MINUTE;
     bed *self = open_at(begin + MINUTE / 2, PER_MINUTE);
@@ -163,8 +157,7 @@ test_backwards(void)
 }
 
 /* Ranges of few blocks fetch nothing ahead. */
-static void
-test_no_prefetch_for_small_ranges(void)
+KW_TEST(test_no_prefetch_for_small_ranges, "/period_prefetch/small_ranges")
 {
     int64_t begin = bed_wall_ms / MINUTE * MINUTE + 500;
     bed *self = open_at(
@@ -202,8 +195,7 @@ put_hours(int64_t begin, const char *days, int64_t twice)
     bed_free(self);
 }
 
-static void
-test_summer_time(void)
+KW_TEST(test_summer_time, "/period_prefetch/summer_time")
 {
     put_hours(INT64_C(1774731600000), "2026-03-28 22:00 to 06:00, an hour left out", 0);
     put_hours(INT64_C(1792872000000), "2026-10-24 22:00 to 05:00, an hour twice", INT64_C(1792886400000));
@@ -211,8 +203,7 @@ test_summer_time(void)
 
 /* A prefetch fails, or its reply is lost: the first put of the next minute waits, and no number is
  * assigned twice. */
-static void
-test_faults(void)
+KW_TEST(test_faults, "/period_prefetch/faults")
 {
     static const kw_fault faults[] = {KW_FAULT_FAILED, KW_FAULT_UNKNOWN_APPLIED, KW_FAULT_UNKNOWN_LOST,
                                       KW_FAULT_TIMEOUT};
@@ -239,8 +230,7 @@ test_faults(void)
 }
 
 /* After a reload with another range, the block fetched ahead belongs to the old range and is dropped. */
-static void
-test_reload(void)
+KW_TEST(test_reload, "/period_prefetch/reload")
 {
     int64_t begin = bed_wall_ms / MINUTE * MINUTE;
     bed *self = open_at(begin + MINUTE - 1000, PER_MINUTE);
@@ -255,20 +245,7 @@ test_reload(void)
     bed_free(self);
 }
 
-int
-main(int count, char **arguments)
+KW_TEST_START(start)
 {
-    g_test_init(&count, &arguments, NULL);
     bed_inject_clock();
-    g_test_add_func("/period_prefetch/no_waits", test_no_waits);
-    g_test_add_func("/period_prefetch/gateways", test_gateways);
-    g_test_add_func("/period_prefetch/timer", test_timer);
-    g_test_add_func("/period_prefetch/pauses", test_pauses);
-    g_test_add_func("/period_prefetch/late", test_late_records);
-    g_test_add_func("/period_prefetch/backwards", test_backwards);
-    g_test_add_func("/period_prefetch/small_ranges", test_no_prefetch_for_small_ranges);
-    g_test_add_func("/period_prefetch/summer_time", test_summer_time);
-    g_test_add_func("/period_prefetch/faults", test_faults);
-    g_test_add_func("/period_prefetch/reload", test_reload);
-    return g_test_run();
 }

@@ -29,8 +29,7 @@ find(kw_period period, const char *zone_name, const char *iso)
         g_assert_cmpint(at.end_ms, >, at.start_ms);                                                          \
     } while (0)
 
-static void
-test_periods(void)
+KW_TEST(test_periods, "/periods/find")
 {
     const char *time = "2026-11-21T12:34:56Z";
     assert_text(KW_PERIOD_SECOND, NULL, time, "2026-11-21 12:34:56");
@@ -46,8 +45,7 @@ test_periods(void)
     assert_text(KW_PERIOD_DAY, NULL, "1900-02-28T23:59:59Z", "1900-02-28");
 }
 
-static void
-test_neighbours(void)
+KW_TEST(test_neighbours, "/periods/neighbours")
 {
     for (int period = KW_PERIOD_SECOND; period <= KW_PERIOD_YEAR; period++) {
         kw_period_at at = find((kw_period)period, NULL, "2024-12-31T23:59:59Z");
@@ -60,8 +58,7 @@ test_neighbours(void)
 }
 
 /* An hour that occurs twice is one period; the hour that is skipped is in no period. */
-static void
-test_summer_time(void)
+KW_TEST(test_summer_time, "/periods/summer_time")
 {
     kw_period_at before = find(KW_PERIOD_MINUTE, "Europe/Berlin", "2026-10-25T00:30:00Z");
     kw_period_at again = find(KW_PERIOD_MINUTE, "Europe/Berlin", "2026-10-25T01:30:00Z");
@@ -72,8 +69,7 @@ test_summer_time(void)
     g_assert_cmpint(first.index, ==, last.index + 2);
 }
 
-static void
-test_units(void)
+KW_TEST(test_units, "/periods/units")
 {
     kw_period_at s, ms, us, ns;
     g_assert_true(kw_period_find(KW_PERIOD_MINUTE, NULL, KW_UNIT_S, -61, &s));
@@ -107,8 +103,7 @@ number_at_ms(bed *self, int64_t ms)
     return bed_number(self, 0, record, "seq");
 }
 
-static void
-test_restarts(void)
+KW_TEST(test_restarts, "/periods/restarts")
 {
     bed *self = bed_new("", PER_MINUTE);
     int64_t minute = bed_wall_ms / 60000 * 60000;
@@ -129,8 +124,7 @@ test_restarts(void)
 }
 
 /* An error at the end of a minute's range names the minute; the next minute has all its numbers. */
-static void
-test_end_of_a_minute(void)
+KW_TEST(test_end_of_a_minute, "/periods/end")
 {
     bed *self =
         bed_new("", "seq: {type: int, generate: {kind: sequence, from: 0, to: 4, per: minute, of: ts}}");
@@ -146,8 +140,7 @@ test_end_of_a_minute(void)
 }
 
 /* A period is rejected if its counter may have expired, or will expire too early. */
-static void
-test_keep(void)
+KW_TEST(test_keep, "/periods/keep")
 {
     bed *self = bed_new("sequences: {keep: 2h}\n", PER_MINUTE);
     int64_t minute = bed_wall_ms / 60000 * 60000;
@@ -168,8 +161,7 @@ test_keep(void)
 }
 
 /* Counters of periods are in families with a TTL; slots of old periods are dropped from memory. */
-static void
-test_expiry(void)
+KW_TEST(test_expiry, "/periods/expiry")
 {
     kw_model_sequences settings = {.keep_ms = 7 * 86400000};
     g_assert_cmpint(kw_retention_seconds(&settings, KW_KEEP_EVER), ==, 0);
@@ -207,8 +199,7 @@ remove_folder(const char *folder)
 }
 
 /* Counters survive a restart, and a table whose cells expire too early is rejected. */
-static void
-test_embedded(void)
+KW_TEST(test_embedded, "/periods/embedded")
 {
     g_autofree char *folder = g_dir_make_tmp("kw-sequence-XXXXXX", NULL);
     int64_t minute = bed_wall_ms / 60000 * 60000;
@@ -236,19 +227,7 @@ test_embedded(void)
     remove_folder(folder);
 }
 
-int
-main(int count, char **arguments)
+KW_TEST_START(start)
 {
-    g_test_init(&count, &arguments, NULL);
     bed_inject_clock();
-    g_test_add_func("/periods/find", test_periods);
-    g_test_add_func("/periods/neighbours", test_neighbours);
-    g_test_add_func("/periods/summer_time", test_summer_time);
-    g_test_add_func("/periods/units", test_units);
-    g_test_add_func("/periods/restarts", test_restarts);
-    g_test_add_func("/periods/end", test_end_of_a_minute);
-    g_test_add_func("/periods/keep", test_keep);
-    g_test_add_func("/periods/expiry", test_expiry);
-    g_test_add_func("/periods/embedded", test_embedded);
-    return g_test_run();
 }

@@ -147,8 +147,7 @@ expect_counted(counters *self)
 
 static const several_address bad_then_good[] = {{"127.0.0.2", 0}, {"127.0.0.1", 0}};
 
-static void
-test_an_address_that_refuses(void)
+KW_TEST(test_an_address_that_refuses, "/sequence/redis/refuses")
 {
     fake_redis redis;
     counters numbers;
@@ -159,8 +158,7 @@ test_an_address_that_refuses(void)
     redis_stop(&redis);
 }
 
-static void
-test_an_address_that_does_not_answer(void)
+KW_TEST(test_an_address_that_does_not_answer, "/sequence/redis/drops")
 {
     fake_redis redis;
     counters numbers;
@@ -174,8 +172,7 @@ test_an_address_that_does_not_answer(void)
 }
 
 /* A server that accepts the connection but never answers the first command. */
-static void
-test_an_address_that_is_silent(void)
+KW_TEST(test_an_address_that_is_silent, "/sequence/redis/silent")
 {
     fake_redis redis;
     counters numbers;
@@ -192,8 +189,7 @@ test_an_address_that_is_silent(void)
     redis_stop(&redis);
 }
 
-static void
-test_an_address_that_closes(void)
+KW_TEST(test_an_address_that_closes, "/sequence/redis/closes")
 {
     static const several_address twice[] = {{"127.0.0.1", 0}, {"127.0.0.1", 0}};
     fake_redis redis;
@@ -206,8 +202,7 @@ test_an_address_that_closes(void)
 }
 
 /* The error is that of the last address. The next addition tries all addresses again. */
-static void
-test_every_address_fails(void)
+KW_TEST(test_every_address_fails, "/sequence/redis/all")
 {
     fake_redis redis;
     counters numbers;
@@ -224,8 +219,7 @@ test_every_address_fails(void)
 }
 
 /* Callers get texts of our own, whatever Redis writes. */
-static void
-test_foreign_texts(void)
+KW_TEST(test_foreign_texts, "/sequence/redis/foreign-texts")
 {
     static const struct {
         const char *reply, *text;
@@ -254,8 +248,7 @@ test_foreign_texts(void)
     }
 }
 
-static void
-test_close_while_connecting(void)
+KW_TEST(test_close_while_connecting, "/sequence/redis/close")
 {
     counters numbers;
     black_hole hole = black_hole_open("127.0.0.2", 0);
@@ -264,18 +257,4 @@ test_close_while_connecting(void)
     g_assert_cmpint(numbers.error.code, ==, KW_TIMEOUT);
     counters_close(&numbers);
     black_hole_close(&hole);
-}
-
-int
-main(int count, char **arguments)
-{
-    g_test_init(&count, &arguments, NULL);
-    g_test_add_func("/sequence/redis/refuses", test_an_address_that_refuses);
-    g_test_add_func("/sequence/redis/drops", test_an_address_that_does_not_answer);
-    g_test_add_func("/sequence/redis/silent", test_an_address_that_is_silent);
-    g_test_add_func("/sequence/redis/closes", test_an_address_that_closes);
-    g_test_add_func("/sequence/redis/all", test_every_address_fails);
-    g_test_add_func("/sequence/redis/foreign-texts", test_foreign_texts);
-    g_test_add_func("/sequence/redis/close", test_close_while_connecting);
-    return g_test_run();
 }

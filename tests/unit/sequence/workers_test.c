@@ -77,8 +77,7 @@ set_lease(bed *self, int64_t worker, const char *owner, int64_t until_ms)
     bed_write(self, &write);
 }
 
-static void
-test_ids(void)
+KW_TEST(test_ids, "/workers/ids")
 {
     bed *self = start("", SNOWFLAKE);
     g_assert_true(bed_open(self, 0));
@@ -98,8 +97,7 @@ test_ids(void)
 
 /* More ids than fit into a millisecond: the next tick starts early, up to the stored time. No renewal
  * happens meanwhile. */
-static void
-test_faster_than_the_clock(void)
+KW_TEST(test_faster_than_the_clock, "/workers/faster_than_the_clock")
 {
     bed *self = start("", SNOWFLAKE);
     g_assert_true(bed_open(self, 0));
@@ -116,8 +114,7 @@ test_faster_than_the_clock(void)
     end(self);
 }
 
-static void
-test_clock_steps_back(void)
+KW_TEST(test_clock_steps_back, "/workers/clock_steps_back")
 {
     bed *self = start("", SNOWFLAKE);
     g_assert_true(bed_open(self, 0));
@@ -137,8 +134,7 @@ test_clock_steps_back(void)
 
 /* The same with restarts: the next holder of the number starts after the issued ids, whatever its clock
  * says. With only two free numbers, the holders certainly share one. */
-static void
-test_clock_steps_back_over_restarts(void)
+KW_TEST(test_clock_steps_back_over_restarts, "/workers/clock_steps_back_over_restarts")
 {
     bed *self = start("", SNOWFLAKE);
     g_assert_true(bed_open(self, 0));
@@ -166,8 +162,7 @@ test_clock_steps_back_over_restarts(void)
 
 /* --- leases ------------------------------------------------------------------------------------------- */
 
-static void
-test_one_number_per_gateway(void)
+KW_TEST(test_one_number_per_gateway, "/workers/one_number_per_gateway")
 {
     bed *self = start("", SNOWFLAKE);
     g_autoptr(GHashTable) workers = g_hash_table_new(g_direct_hash, g_direct_equal);
@@ -181,8 +176,7 @@ test_one_number_per_gateway(void)
 }
 
 /* Without renewal in time, ids are refused with the reason; after a later renewal, they are issued again. */
-static void
-test_fencing(void)
+KW_TEST(test_fencing, "/workers/fencing")
 {
     bed *self = start("", SNOWFLAKE);
     g_assert_true(bed_open(self, 0));
@@ -205,8 +199,7 @@ test_fencing(void)
 }
 
 /* Over several leases, with one renewal whose reply is lost. */
-static void
-test_renews(void)
+KW_TEST(test_renews, "/workers/renews")
 {
     bed *self = start("", SNOWFLAKE);
     g_assert_true(bed_open(self, 0));
@@ -224,8 +217,7 @@ test_renews(void)
 
 /* Another gateway takes over the number. The stored time of issued ids remains; the loser leases another
  * number. */
-static void
-test_taken_over(void)
+KW_TEST(test_taken_over, "/workers/taken_over")
 {
     bed *self = start("", SNOWFLAKE);
     g_assert_true(bed_open(self, 0));
@@ -242,8 +234,7 @@ test_taken_over(void)
 }
 
 /* A gateway died: its number is free long after its lease expired, and its issued ids are never repeated. */
-static void
-test_dead_gateway(void)
+KW_TEST(test_dead_gateway, "/workers/dead_gateway")
 {
     bed *self = start("", SNOWFLAKE);
     g_assert_true(bed_open(self, 0));
@@ -264,8 +255,7 @@ test_dead_gateway(void)
     end(self);
 }
 
-static void
-test_damaged_lease(void)
+KW_TEST(test_damaged_lease, "/workers/damaged_lease")
 {
     bed *self = start("", SNOWFLAKE);
     g_assert_true(bed_open(self, 0));
@@ -292,8 +282,7 @@ test_damaged_lease(void)
 
 /* Whichever operation fails while a worker number is leased: in the end there is a lease, and no id occurs
  * twice. */
-static void
-test_faults(void)
+KW_TEST(test_faults, "/workers/faults")
 {
     static const kw_fault faults[] = {KW_FAULT_FAILED, KW_FAULT_UNKNOWN_APPLIED, KW_FAULT_UNKNOWN_LOST,
                                       KW_FAULT_TIMEOUT};
@@ -358,8 +347,7 @@ stopped(void *user)
     *(bool *)user = true;
 }
 
-static void
-test_threads(void)
+KW_TEST(test_threads, "/workers/threads")
 {
     bed *self = start("", SNOWFLAKE);
     g_assert_true(bed_open(self, 0));
@@ -392,22 +380,7 @@ test_threads(void)
     end(self);
 }
 
-int
-main(int count, char **arguments)
+KW_TEST_START(inject_clock)
 {
-    g_test_init(&count, &arguments, NULL);
     bed_inject_clock();
-    g_test_add_func("/workers/ids", test_ids);
-    g_test_add_func("/workers/faster_than_the_clock", test_faster_than_the_clock);
-    g_test_add_func("/workers/clock_steps_back", test_clock_steps_back);
-    g_test_add_func("/workers/clock_steps_back_over_restarts", test_clock_steps_back_over_restarts);
-    g_test_add_func("/workers/one_number_per_gateway", test_one_number_per_gateway);
-    g_test_add_func("/workers/fencing", test_fencing);
-    g_test_add_func("/workers/renews", test_renews);
-    g_test_add_func("/workers/taken_over", test_taken_over);
-    g_test_add_func("/workers/dead_gateway", test_dead_gateway);
-    g_test_add_func("/workers/damaged_lease", test_damaged_lease);
-    g_test_add_func("/workers/faults", test_faults);
-    g_test_add_func("/workers/threads", test_threads);
-    return g_test_run();
 }

@@ -153,8 +153,7 @@ expect_resumed(held_call *const *calls, size_t count)
 /* --- tests ---------------------------------------------------------------------------------------- */
 
 /* Other operations, and tables that hold nothing, do not wait. */
-static void
-test_not_held(void)
+KW_TEST(test_not_held, "/service/atomic_hold/not_held")
 {
     scene self = scene_new();
     held_call put = call_at(&self, "events", 1), free_call = call_at(&self, "scores", 1);
@@ -168,8 +167,7 @@ test_not_held(void)
 
 /* Calls of a table that is not held any more begin in the order of their arrival. Those of another table
  * keep their order, and wait. */
-static void
-test_order(void)
+KW_TEST(test_order, "/service/atomic_hold/order")
 {
     scene self = scene_new();
     held_call calls[CALLS];
@@ -192,8 +190,7 @@ test_order(void)
 }
 
 /* A call that is released and held again while the queue is released is not considered twice. */
-static void
-test_held_again(void)
+KW_TEST(test_held_again, "/service/atomic_hold/held_again")
 {
     scene self = scene_new();
     held_call calls[2] = {call_at(&self, "events", 1), call_at(&self, "events", 1)};
@@ -210,8 +207,7 @@ test_held_again(void)
 }
 
 /* A deadline in the arguments counts, although the call has not read its options yet. */
-static void
-test_deadline(void)
+KW_TEST(test_deadline, "/service/atomic_hold/deadline")
 {
     scene self = scene_new();
     held_call calls[2] = {call_at(&self, "events", 1), call_at(&self, "events", 1)};
@@ -231,8 +227,7 @@ test_deadline(void)
     scene_free(&self);
 }
 
-static void
-test_close(void)
+KW_TEST(test_close, "/service/atomic_hold/close")
 {
     scene self = scene_new();
     held_call calls[2] = {call_at(&self, "events", 1), call_at(&self, "scores", 2)};
@@ -270,8 +265,7 @@ expect_busy(scene *self, uint32_t peer)
 
 /* Calls beyond the share of a peer are busy, whichever way its earlier calls end; another peer's still
  * wait. */
-static void
-test_share(void)
+KW_TEST(test_share, "/service/atomic_hold/share")
 {
     scene self = scene_new();
     g_autofree held_call *calls = catch_many(&self, 7, KW_ATOMIC_HOLD_PEER_MAX);
@@ -290,8 +284,7 @@ test_share(void)
 }
 
 /* The whole queue is full: as if the deadline had passed. */
-static void
-test_full(void)
+KW_TEST(test_full, "/service/atomic_hold/full")
 {
     scene self = scene_new();
     held_call *calls[4], last = call_at(&self, "events", 5);
@@ -306,18 +299,4 @@ test_full(void)
     for (size_t i = 0; i < 4; i++)
         g_free(calls[i]);
     scene_free(&self);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/service/atomic_hold/not_held", test_not_held);
-    g_test_add_func("/service/atomic_hold/order", test_order);
-    g_test_add_func("/service/atomic_hold/held_again", test_held_again);
-    g_test_add_func("/service/atomic_hold/deadline", test_deadline);
-    g_test_add_func("/service/atomic_hold/close", test_close);
-    g_test_add_func("/service/atomic_hold/share", test_share);
-    g_test_add_func("/service/atomic_hold/full", test_full);
-    return g_test_run();
 }

@@ -103,8 +103,7 @@ expect_failure(kw_code code, const char *text)
 
 /* --- changes ---------------------------------------------------------------------------------------- */
 
-static void
-test_changes(void)
+KW_TEST(test_changes, "/service/changes/changes")
 {
     service_fixture *fix = fixture_new();
     kw_api_Admin_changes_args args = {.has_table = false};
@@ -201,8 +200,7 @@ assert_full(const kw_api_ChangeStatus *out)
     g_assert_cmpint(out->left_ms, ==, 0);
 }
 
-static void
-test_reply(void)
+KW_TEST(test_reply, "/service/changes/reply")
 {
     service_fixture *fix = fixture_new();
     kw_api_Admin_changes_args args = {.has_table = false};
@@ -238,8 +236,7 @@ args_of(kw_api_ChangeAction action, const kw_api_ChangeOptions *options)
                                            .options = options};
 }
 
-static void
-test_commands(void)
+KW_TEST(test_commands, "/service/changes/orders")
 {
     service_fixture *fix = fixture_new();
     const kw_change_action actions[] = {KW_CHANGE_SWITCH, KW_CHANGE_REVERSE, KW_CHANGE_COMPLETE,
@@ -267,8 +264,7 @@ test_commands(void)
     service_fixture_free(fix);
 }
 
-static void
-test_options(void)
+KW_TEST(test_options, "/service/changes/options")
 {
     service_fixture *fix = fixture_new();
     kw_api_ChangeOptions options = {.has_expected_version = true,
@@ -313,8 +309,7 @@ expect_invalid(service_fixture *fix, kw_api_ChangeAction action, const kw_api_Ch
     g_assert_cmpuint(commands, ==, 0);
 }
 
-static void
-test_wrong_options(void)
+KW_TEST(test_wrong_options, "/service/changes/wrong_options")
 {
     service_fixture *fix = fixture_new();
     const kw_api_ChangeOptions leave = {.has_leave_undecodable = true, .leave_undecodable = true};
@@ -354,8 +349,7 @@ test_wrong_options(void)
     service_fixture_free(fix);
 }
 
-static void
-test_missing_arguments(void)
+KW_TEST(test_missing_arguments, "/service/changes/missing_arguments")
 {
     service_fixture *fix = fixture_new();
     kw_api_Admin_orderChange_args args = args_of(KW_API_ChangeAction_SWITCH, NULL);
@@ -375,8 +369,7 @@ test_missing_arguments(void)
 }
 
 /* Errors of the gateway reach the caller. */
-static void
-test_refused(void)
+KW_TEST(test_refused, "/service/changes/refused")
 {
     service_fixture *fix = fixture_new();
     const kw_error refusal = {.code = KW_REFUSED, .text = "its rows are still being copied"};
@@ -390,8 +383,7 @@ test_refused(void)
     service_fixture_free(fix);
 }
 
-static void
-test_policy_of_a_file(void)
+KW_TEST(test_policy_of_a_file, "/service/changes/policy_of_a_file")
 {
     service_fixture *fix = fixture_new();
     const kw_api_Admin_orderChange_args args = args_of(KW_API_ChangeAction_SWITCH, NULL);
@@ -410,8 +402,7 @@ test_policy_of_a_file(void)
 
 /* --- changeDiff ------------------------------------------------------------------------------------- */
 
-static void
-test_diff_without_a_change(void)
+KW_TEST(test_diff_without_a_change, "/service/changes/diff_without_a_change")
 {
     service_fixture *fix = fixture_new();
     kw_api_Admin_changeDiff_args args = {.has_table = true, .table = KW_BYTES_LITERAL("events")};
@@ -421,20 +412,4 @@ test_diff_without_a_change(void)
     call(fix, kw_serve_change_diff, &args);
     expect_failure(KW_INVALID, "the argument table is missing");
     service_fixture_free(fix);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/service/changes/changes", test_changes);
-    g_test_add_func("/service/changes/reply", test_reply);
-    g_test_add_func("/service/changes/orders", test_commands);
-    g_test_add_func("/service/changes/options", test_options);
-    g_test_add_func("/service/changes/wrong_options", test_wrong_options);
-    g_test_add_func("/service/changes/missing_arguments", test_missing_arguments);
-    g_test_add_func("/service/changes/refused", test_refused);
-    g_test_add_func("/service/changes/policy_of_a_file", test_policy_of_a_file);
-    g_test_add_func("/service/changes/diff_without_a_change", test_diff_without_a_change);
-    return g_test_run();
 }

@@ -33,8 +33,7 @@ expect_refusal(kw_error *error, const char *text)
     *error = KW_ERROR_NONE;
 }
 
-static void
-test_round_trip(void)
+KW_TEST(test_round_trip, "/service/convert/round-trip")
 {
     service_fixture *fix = service_fixture_new();
     kw_api_Record from = record_of(fix, 7);
@@ -61,8 +60,7 @@ test_round_trip(void)
     service_fixture_free(fix);
 }
 
-static void
-test_a_double_accepts_a_number(void)
+KW_TEST(test_a_double_accepts_a_number, "/service/convert/double")
 {
     service_fixture *fix = service_fixture_new();
     kw_value value;
@@ -77,8 +75,7 @@ test_a_double_accepts_a_number(void)
 }
 
 /* In a field that identifies records, it must be a number that a double can hold exactly. */
-static void
-test_a_key_rejects_a_rounded_number(void)
+KW_TEST(test_a_key_rejects_a_rounded_number, "/service/convert/rounded-key")
 {
     service_fixture *fix = service_fixture_new();
     const kw_table *scores = kw_policy_find_table(fix->policy, KW_BYTES_LITERAL("scores"));
@@ -102,8 +99,7 @@ typedef struct refusal {
     const char *text;
 } refusal;
 
-static void
-test_refusals_name_table_field_and_reason(void)
+KW_TEST(test_refusals_name_table_field_and_reason, "/service/convert/refusals")
 {
     static const refusal cases[] = {
         {"idd", {.has_text = true}, "table events has no field \"idd\"; did you mean \"id\"?"},
@@ -131,8 +127,7 @@ test_refusals_name_table_field_and_reason(void)
     service_fixture_free(fix);
 }
 
-static void
-test_a_field_twice(void)
+KW_TEST(test_a_field_twice, "/service/convert/twice")
 {
     service_fixture *fix = service_fixture_new();
     kw_api_Record from = record_of(fix, 2);
@@ -145,8 +140,7 @@ test_a_field_twice(void)
     service_fixture_free(fix);
 }
 
-static void
-test_names_with_odd_bytes(void)
+KW_TEST(test_names_with_odd_bytes, "/service/convert/odd-names")
 {
     service_fixture *fix = service_fixture_new();
     static const char *const names[] = {"id\0more", "", "\0", "id ", "ID"};
@@ -160,8 +154,7 @@ test_names_with_odd_bytes(void)
     service_fixture_free(fix);
 }
 
-static void
-test_columns(void)
+KW_TEST(test_columns, "/service/convert/columns")
 {
     service_fixture *fix = service_fixture_new();
     const kw_bytes names[] = {KW_BYTES_LITERAL("count"), KW_BYTES_LITERAL("count"), KW_BYTES_LITERAL("ts"),
@@ -194,8 +187,7 @@ map_of(service_fixture *fix, size_t count, const char *const *names, const kw_ap
     return (kw_api_Value){.has_entries = true, .entries = entries};
 }
 
-static void
-test_a_map(void)
+KW_TEST(test_a_map, "/service/convert/map")
 {
     service_fixture *fix = service_fixture_new();
     static const char *const names[] = {"b.c", "a", "\xc3\xa9"};
@@ -230,8 +222,7 @@ expect_no_map(service_fixture *fix, const char *field, kw_api_Value value, const
     expect_refusal(&error, text);
 }
 
-static void
-test_invalid_maps(void)
+KW_TEST(test_invalid_maps, "/service/convert/invalid-map")
 {
     service_fixture *fix = service_fixture_new();
     static const char *const twice[] = {"x", "y", "x"}, *const empty[] = {""}, *const odd[] = {"\xff"};
@@ -252,8 +243,7 @@ test_invalid_maps(void)
     service_fixture_free(fix);
 }
 
-static void
-test_picks(void)
+KW_TEST(test_picks, "/service/convert/picks")
 {
     static const struct {
         const char *name, *text;
@@ -287,8 +277,7 @@ test_picks(void)
     service_fixture_free(fix);
 }
 
-static void
-test_an_invalid_record_does_not_fail_others(void)
+KW_TEST(test_an_invalid_record_does_not_fail_others, "/service/convert/many")
 {
     service_fixture *fix = service_fixture_new();
     kw_api_Record records[3];
@@ -306,22 +295,4 @@ test_an_invalid_record_does_not_fail_others(void)
     g_assert_cmpint(error.code, ==, KW_LIMIT);
     g_assert_nonnull(strstr(error.text, "table events: 3 records"));
     service_fixture_free(fix);
-}
-
-int
-main(int count, char **arguments)
-{
-    g_test_init(&count, &arguments, NULL);
-    g_test_add_func("/service/convert/round-trip", test_round_trip);
-    g_test_add_func("/service/convert/double", test_a_double_accepts_a_number);
-    g_test_add_func("/service/convert/rounded-key", test_a_key_rejects_a_rounded_number);
-    g_test_add_func("/service/convert/refusals", test_refusals_name_table_field_and_reason);
-    g_test_add_func("/service/convert/twice", test_a_field_twice);
-    g_test_add_func("/service/convert/odd-names", test_names_with_odd_bytes);
-    g_test_add_func("/service/convert/columns", test_columns);
-    g_test_add_func("/service/convert/map", test_a_map);
-    g_test_add_func("/service/convert/invalid-map", test_invalid_maps);
-    g_test_add_func("/service/convert/picks", test_picks);
-    g_test_add_func("/service/convert/many", test_an_invalid_record_does_not_fail_others);
-    return g_test_run();
 }

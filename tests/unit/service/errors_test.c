@@ -7,8 +7,7 @@
 
 #include <glib.h>
 
-static void
-test_codes(void)
+KW_TEST(test_codes, "/service/errors/codes")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     static const int32_t wire[] = {
@@ -27,8 +26,7 @@ test_codes(void)
     g_assert_cmpint(kw_errors_exception(&none, "r", arena)->code, ==, KW_API_Code_INTERNAL);
 }
 
-static void
-test_error_texts(void)
+KW_TEST(test_error_texts, "/service/errors/texts")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_error error = {.code = KW_BUSY, .retry_after_ms = 250, .maybe_applied = true, .text = "later"};
@@ -45,8 +43,7 @@ test_error_texts(void)
 }
 
 /* A message that quotes something from outside cannot control a terminal, and is valid UTF-8. */
-static void
-test_quoted_texts(void)
+KW_TEST(test_quoted_texts, "/service/errors/quoted-texts")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_error error = {.code = KW_INVALID, .text = "no row \x1b]0;x\a\r\n\xff \xc2\x9b \xc5\x81"};
@@ -55,8 +52,7 @@ test_quoted_texts(void)
     g_assert_true(kw_bytes_equal(kw_errors_failure(&error, arena)->message, expected));
 }
 
-static void
-test_options(void)
+KW_TEST(test_options, "/service/errors/options")
 {
     service_fixture *fix = service_fixture_new();
     kw_write_options how = {.durability = KW_DURABILITY_FSYNC_WAL, .has_timestamp = true};
@@ -87,8 +83,7 @@ test_options(void)
     service_fixture_free(fix);
 }
 
-static void
-test_shown_names(void)
+KW_TEST(test_shown_names, "/service/errors/shown-names")
 {
     char shown[KW_SHOWN_MAX];
     g_assert_cmpstr(kw_show_name(KW_BYTES_LITERAL("plain"), shown), ==, "\"plain\"");
@@ -105,16 +100,4 @@ test_shown_names(void)
         g_assert_cmpuint(strlen(shown), <, KW_SHOWN_MAX);
         g_assert_true(g_utf8_validate(shown, -1, NULL));
     }
-}
-
-int
-main(int count, char **arguments)
-{
-    g_test_init(&count, &arguments, NULL);
-    g_test_add_func("/service/errors/codes", test_codes);
-    g_test_add_func("/service/errors/texts", test_error_texts);
-    g_test_add_func("/service/errors/quoted-texts", test_quoted_texts);
-    g_test_add_func("/service/errors/options", test_options);
-    g_test_add_func("/service/errors/shown-names", test_shown_names);
-    return g_test_run();
 }

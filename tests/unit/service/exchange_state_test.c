@@ -87,8 +87,7 @@ move(scene *self, kw_exchange_state to)
             move(self, to[i]);                                                                               \
     } while (0)
 
-static void
-test_lists(void)
+KW_TEST(test_lists, "/service/exchange_state/lists")
 {
     scene self = scene_new();
     expect_only_in(&self, KW_EXCHANGE_BEGINNING);
@@ -100,8 +99,7 @@ test_lists(void)
 }
 
 /* A call can end in every state, and is in no list afterwards. */
-static void
-test_ends(void)
+KW_TEST(test_ends, "/service/exchange_state/ends")
 {
     static const kw_exchange_state path[][3] = {
         {KW_EXCHANGE_ENDED},
@@ -154,39 +152,22 @@ wait_nowhere(scene *self)
     kw_exchange_move(self->exchange, KW_EXCHANGE_HELD, NULL);
 }
 
-static void
-test_run_held(void)
+KW_TEST(test_run_held, "/service/exchange_state/run_held")
 {
     expect_abort(run_held);
 }
 
-static void
-test_answer_queued(void)
+KW_TEST(test_answer_queued, "/service/exchange_state/answer_queued")
 {
     expect_abort(answer_queued);
 }
 
-static void
-test_run_ended(void)
+KW_TEST(test_run_ended, "/service/exchange_state/run_ended")
 {
     expect_abort(run_ended);
 }
 
-static void
-test_wait_nowhere(void)
+KW_TEST(test_wait_nowhere, "/service/exchange_state/wait_nowhere")
 {
     expect_abort(wait_nowhere);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/service/exchange_state/lists", test_lists);
-    g_test_add_func("/service/exchange_state/ends", test_ends);
-    g_test_add_func("/service/exchange_state/run_held", test_run_held);
-    g_test_add_func("/service/exchange_state/answer_queued", test_answer_queued);
-    g_test_add_func("/service/exchange_state/run_ended", test_run_ended);
-    g_test_add_func("/service/exchange_state/wait_nowhere", test_wait_nowhere);
-    return g_test_run();
 }

@@ -65,8 +65,7 @@ records(const service_fixture *fix, kw_code code)
     return fix->worker.metrics[KW_API_Data_putMany].records[code];
 }
 
-static void
-some_records_fail(void)
+KW_TEST(some_records_fail, "/service/outcome/some")
 {
     service_fixture *fix = open_fixture();
     int64_t failed = kw_metrics_read(KW_METRIC_calls_failed);
@@ -82,8 +81,7 @@ some_records_fail(void)
     close_fixture(fix);
 }
 
-static void
-all_records_fail(void)
+KW_TEST(all_records_fail, "/service/outcome/all")
 {
     service_fixture *fix = open_fixture();
     int64_t failed = kw_metrics_read(KW_METRIC_calls_failed);
@@ -97,8 +95,7 @@ all_records_fail(void)
 }
 
 /* The call was answered at its deadline, with TIMEOUT for each record; what it finds later does not count. */
-static void
-records_of_a_late_call(void)
+KW_TEST(records_of_a_late_call, "/service/outcome/late")
 {
     service_fixture *fix = open_fixture();
     note(fix, KW_TIMEOUT);
@@ -113,8 +110,7 @@ records_of_a_late_call(void)
 }
 
 /* The reply is an error without records. */
-static void
-a_call_that_fails_has_no_records(void)
+KW_TEST(a_call_that_fails_has_no_records, "/service/outcome/failure")
 {
     service_fixture *fix = open_fixture();
     kw_error error;
@@ -154,8 +150,7 @@ logged_failure(service_fixture *fix, kw_code code)
 }
 
 /* The id of an error is in the log at the default level, whatever the code is. */
-static void
-every_code_is_logged(void)
+KW_TEST(every_code_is_logged, "/service/outcome/codes")
 {
     service_fixture *fix = open_fixture();
     for (int code = KW_OK + 1; code <= KW_INTERNAL; code++) {
@@ -167,8 +162,7 @@ every_code_is_logged(void)
     close_fixture(fix);
 }
 
-static void
-an_id_only_if_it_was_logged(void)
+KW_TEST(an_id_only_if_it_was_logged, "/service/outcome/id")
 {
     service_fixture *fix = open_fixture();
     kw_log_configure(KW_LOG_ERROR, false);
@@ -180,8 +174,7 @@ an_id_only_if_it_was_logged(void)
 }
 
 /* Mistakes of callers do not use up the lines for failures of the gateway. */
-static void
-a_limit_for_each_kind(void)
+KW_TEST(a_limit_for_each_kind, "/service/outcome/limit")
 {
     service_fixture *fix = open_fixture();
     int64_t unlogged = kw_metrics_read(KW_METRIC_calls_failed_unlogged);
@@ -194,18 +187,4 @@ a_limit_for_each_kind(void)
     mono_ns += UINT64_C(1000000000);
     g_assert_nonnull(log_failure(fix, KW_NOT_FOUND));
     close_fixture(fix);
-}
-
-int
-main(int count, char **arguments)
-{
-    g_test_init(&count, &arguments, NULL);
-    g_test_add_func("/service/outcome/some", some_records_fail);
-    g_test_add_func("/service/outcome/all", all_records_fail);
-    g_test_add_func("/service/outcome/late", records_of_a_late_call);
-    g_test_add_func("/service/outcome/failure", a_call_that_fails_has_no_records);
-    g_test_add_func("/service/outcome/codes", every_code_is_logged);
-    g_test_add_func("/service/outcome/id", an_id_only_if_it_was_logged);
-    g_test_add_func("/service/outcome/limit", a_limit_for_each_kind);
-    return g_test_run();
 }

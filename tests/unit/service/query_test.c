@@ -47,8 +47,7 @@ bind_any(kw_api_Query *query, const char *name, uint32_t count, kw_arena *arena)
     query->has_bound_any = true;
 }
 
-static void
-test_a_query_with_all_members(void)
+KW_TEST(test_a_query_with_all_members, "/service/query/whole")
 {
     service_fixture *fix = service_fixture_new();
     kw_arena *arena = fix->exchange.call.arena;
@@ -109,8 +108,7 @@ test_a_query_with_all_members(void)
     service_fixture_free(fix);
 }
 
-static void
-test_defaults(void)
+KW_TEST(test_defaults, "/service/query/defaults")
 {
     service_fixture *fix = service_fixture_new();
     kw_scan_request request;
@@ -126,8 +124,7 @@ test_defaults(void)
 }
 
 /* A range without the optional members includes its first value and excludes its last one. */
-static void
-test_the_ends_of_a_range(void)
+KW_TEST(test_the_ends_of_a_range, "/service/query/range")
 {
     service_fixture *fix = service_fixture_new();
     kw_scan_request request;
@@ -145,8 +142,7 @@ test_the_ends_of_a_range(void)
     service_fixture_free(fix);
 }
 
-static void
-test_refusals(void)
+KW_TEST(test_refusals, "/service/query/refusals")
 {
     service_fixture *fix = service_fixture_new();
     kw_arena *arena = fix->exchange.call.arena;
@@ -195,8 +191,7 @@ test_refusals(void)
     service_fixture_free(fix);
 }
 
-static void
-test_a_missing_query(void)
+KW_TEST(test_a_missing_query, "/service/query/missing")
 {
     service_fixture *fix = service_fixture_new();
     kw_scan_request request;
@@ -204,16 +199,4 @@ test_a_missing_query(void)
     g_assert_false(kw_scan_request_of_query(&fix->exchange, false, NULL, &request, &error));
     g_assert_nonnull(strstr(error.text, "the argument query is missing"));
     service_fixture_free(fix);
-}
-
-int
-main(int count, char **arguments)
-{
-    g_test_init(&count, &arguments, NULL);
-    g_test_add_func("/service/query/whole", test_a_query_with_all_members);
-    g_test_add_func("/service/query/defaults", test_defaults);
-    g_test_add_func("/service/query/range", test_the_ends_of_a_range);
-    g_test_add_func("/service/query/refusals", test_refusals);
-    g_test_add_func("/service/query/missing", test_a_missing_query);
-    return g_test_run();
 }

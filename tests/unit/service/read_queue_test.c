@@ -143,8 +143,7 @@ expect_started(size_t count)
  */
 
 /* Small reads start at once as long as none waits. They wait for a large one that waits. */
-static void
-test_small(void)
+KW_TEST(test_small, "/service/read_queue/small")
 {
     scene self;
     scene_init(&self);
@@ -167,8 +166,7 @@ test_small(void)
 }
 
 /* One large read at a time, until the client has read all replies once. */
-static void
-test_large(void)
+KW_TEST(test_large, "/service/read_queue/large")
 {
     scene self;
     scene_init(&self);
@@ -188,8 +186,7 @@ test_large(void)
 }
 
 /* Nothing starts while the client does not read; all start when it has read. */
-static void
-test_unsent(void)
+KW_TEST(test_unsent, "/service/read_queue/unsent")
 {
     scene self;
     scene_init(&self);
@@ -209,8 +206,7 @@ test_unsent(void)
  */
 
 /* A read that ends while it waits is not started, and does not keep the next one from starting. */
-static void
-test_ended(void)
+KW_TEST(test_ended, "/service/read_queue/ended")
 {
     scene self;
     scene_init(&self);
@@ -225,8 +221,7 @@ test_ended(void)
 }
 
 /* All calls end while the next start is pending. */
-static void
-test_all_ended(void)
+KW_TEST(test_all_ended, "/service/read_queue/all_ended")
 {
     scene self;
     scene_init(&self);
@@ -253,8 +248,7 @@ expect_never_started(scene *self, size_t first, kw_code code)
 }
 
 /* The reads of a client that has left do not start, whether they wait or come later. */
-static void
-test_left(void)
+KW_TEST(test_left, "/service/read_queue/left")
 {
     scene self;
     scene_init(&self);
@@ -268,8 +262,7 @@ test_left(void)
 }
 
 /* While memory is used up, no read starts. */
-static void
-test_no_memory(void)
+KW_TEST(test_no_memory, "/service/read_queue/no_memory")
 {
     scene self;
     scene_init(&self);
@@ -293,8 +286,7 @@ start_slowly(kw_exchange *exchange)
 }
 
 /* Reads that could all start do so in as many iterations of the loop, so that it serves others in between. */
-static void
-test_no_burst(void)
+KW_TEST(test_no_burst, "/service/read_queue/no_burst")
 {
     scene self;
     scene_init(&self);
@@ -311,8 +303,7 @@ test_no_burst(void)
 }
 
 /* Reads that end at once neither start in a burst nor disturb the queue. */
-static void
-test_quick(void)
+KW_TEST(test_quick, "/service/read_queue/quick")
 {
     scene self;
     scene_init(&self);
@@ -325,20 +316,4 @@ test_quick(void)
     settle(&self);
     expect_started(CALLS);
     scene_clear(&self);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/service/read_queue/small", test_small);
-    g_test_add_func("/service/read_queue/large", test_large);
-    g_test_add_func("/service/read_queue/unsent", test_unsent);
-    g_test_add_func("/service/read_queue/ended", test_ended);
-    g_test_add_func("/service/read_queue/all_ended", test_all_ended);
-    g_test_add_func("/service/read_queue/left", test_left);
-    g_test_add_func("/service/read_queue/no_memory", test_no_memory);
-    g_test_add_func("/service/read_queue/no_burst", test_no_burst);
-    g_test_add_func("/service/read_queue/quick", test_quick);
-    return g_test_run();
 }

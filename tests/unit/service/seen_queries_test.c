@@ -65,8 +65,7 @@ assert_counts(seen_fixture *self, size_t count, uint64_t first)
         g_assert_cmpuint(g_array_index(found, kw_seen_query, 0).count, ==, first);
 }
 
-static void
-test_shapes(void)
+KW_TEST(test_shapes, "/service/seen queries/shapes")
 {
     seen_fixture self = seen_fixture_new();
     assert_counts(&self, 0, 0);
@@ -85,8 +84,7 @@ test_shapes(void)
 }
 
 /* The query that is kept can be planned again; queries of several loops are added. */
-static void
-test_kept(void)
+KW_TEST(test_kept, "/service/seen queries/kept")
 {
     seen_fixture self = seen_fixture_new();
     note(&self, 0, "abc", 20, KW_ORDER_PATH);
@@ -104,8 +102,7 @@ test_kept(void)
     seen_fixture_clear(&self);
 }
 
-static void
-test_old_and_long(void)
+KW_TEST(test_old_and_long, "/service/seen queries/old and long")
 {
     seen_fixture self = seen_fixture_new();
     g_autofree char *large = g_strnfill(KW_SEEN_QUERY_BYTES, 'x');
@@ -120,8 +117,7 @@ test_old_and_long(void)
 }
 
 /* More shapes than places: the one seen longest ago makes space. */
-static void
-test_replaced(void)
+KW_TEST(test_replaced, "/service/seen queries/replaced")
 {
     seen_fixture self = seen_fixture_new();
     kw_bound *bounds = KW_ARENA_ARRAY(self.arena, kw_bound, self.table->fields_count);
@@ -142,15 +138,4 @@ test_replaced(void)
     g_assert_cmpuint(second->len, ==, 0);
     g_assert_cmpuint(third->len, ==, 1);
     seen_fixture_clear(&self);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/service/seen queries/shapes", test_shapes);
-    g_test_add_func("/service/seen queries/kept", test_kept);
-    g_test_add_func("/service/seen queries/old and long", test_old_and_long);
-    g_test_add_func("/service/seen queries/replaced", test_replaced);
-    return g_test_run();
 }

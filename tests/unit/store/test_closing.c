@@ -96,8 +96,7 @@ written(void *user, kw_outcome outcome, const kw_error *error)
     kw_range_scan_close(own->dropped);
 }
 
-static void
-test_rejects_next_operations(void)
+KW_TEST(test_rejects_next_operations, "/store/closing/operations")
 {
     static const kw_cell cell = {.family = {(const uint8_t *)"d", 1}};
     closing_fixture own = {.write = {.kind = KW_WRITE_PUT,
@@ -185,8 +184,7 @@ pausing_closed(void *user)
     ((pausing *)user)->closed = true;
 }
 
-static void
-test_pauses(void)
+KW_TEST(test_pauses, "/store/closing/pauses")
 {
     embedded_fixture fixture;
     embedded_fixture_init(&fixture);
@@ -212,13 +210,4 @@ test_pauses(void)
     kw_store_free(fixture.store);
     temporary_folder_remove(fixture.folder);
     g_free(fixture.folder);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/store/closing/operations", test_rejects_next_operations);
-    g_test_add_func("/store/closing/pauses", test_pauses);
-    return g_test_run();
 }

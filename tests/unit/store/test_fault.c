@@ -63,8 +63,7 @@ make_put(const char *row, const kw_cell *cell)
                       .deadline = KW_DEADLINE_NONE};
 }
 
-static void
-test_writes(void)
+KW_TEST(test_writes, "/fault/writes")
 {
     fault_fixture own;
     setup(&own);
@@ -94,8 +93,7 @@ test_writes(void)
     teardown(&own);
 }
 
-static void
-test_increments(void)
+KW_TEST(test_increments, "/fault/increments")
 {
     fault_fixture own;
     setup(&own);
@@ -119,8 +117,7 @@ test_increments(void)
 }
 
 /* Exactly the n-th operation fails, for every n. */
-static void
-test_nth(void)
+KW_TEST(test_nth, "/fault/nth")
 {
     fault_fixture own;
     setup(&own);
@@ -137,8 +134,7 @@ test_nth(void)
     teardown(&own);
 }
 
-static void
-test_reads(void)
+KW_TEST(test_reads, "/fault/reads")
 {
     fault_fixture own;
     setup(&own);
@@ -167,8 +163,7 @@ never_called(void *user, kw_rows *rows, const kw_error *error)
     g_assert_not_reached();
 }
 
-static void
-test_range_scans(void)
+KW_TEST(test_range_scans, "/fault/range_scans")
 {
     fault_fixture own;
     setup(&own);
@@ -194,16 +189,4 @@ test_range_scans(void)
     kw_range_scan_fetch(scan, 4, 1000, true, KW_DEADLINE_NONE, never_called, NULL);
     kw_range_scan_close(scan); /* the inner fetch is in flight */
     teardown(&own);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/fault/writes", test_writes);
-    g_test_add_func("/fault/increments", test_increments);
-    g_test_add_func("/fault/nth", test_nth);
-    g_test_add_func("/fault/reads", test_reads);
-    g_test_add_func("/fault/range_scans", test_range_scans);
-    return g_test_run();
 }

@@ -7,8 +7,7 @@
 #define MONO_MS INT64_C(5000)
 #define HOUR_MS INT64_C(3600000)
 
-static void
-test_impossible(void)
+KW_TEST(test_impossible, "/store/plausible/impossible")
 {
     static const int64_t stamps[] = {INT64_MIN, INT64_MIN + 1, -1,
                                      INT64_MAX, INT64_MAX - 1, INT64_C(253402300800000)};
@@ -22,8 +21,7 @@ test_impossible(void)
 }
 
 /* The store's clock is near ours, and is moved by less than a minute. */
-static void
-test_usual(void)
+KW_TEST(test_usual, "/store/plausible/usual")
 {
     kw_plausible self = {0};
     g_assert_true(kw_plausible_judge(&self, NOW_MS - 5000, MONO_MS, NOW_MS));
@@ -34,8 +32,7 @@ test_usual(void)
 }
 
 /* A clock that is far from ours is trusted after ten seconds, and at once after that. */
-static void
-test_far_clock(void)
+KW_TEST(test_far_clock, "/store/plausible/far-clock")
 {
     for (int64_t ahead_ms = -1000 * HOUR_MS; ahead_ms <= 1000 * HOUR_MS; ahead_ms += 2000 * HOUR_MS) {
         kw_plausible self = {0};
@@ -53,8 +50,7 @@ test_far_clock(void)
 }
 
 /* What a server reports for less than ten seconds is not trusted, even if it repeats later. */
-static void
-test_lies(void)
+KW_TEST(test_lies, "/store/plausible/lies")
 {
     kw_plausible self = {0};
     g_assert_true(kw_plausible_judge(&self, NOW_MS, MONO_MS, NOW_MS));
@@ -67,15 +63,4 @@ test_lies(void)
     for (int64_t at_ms = 100; at_ms < 60000; at_ms += 100)
         g_assert_false(kw_plausible_judge(&self, NOW_MS + at_ms + (at_ms % 200 ? 2 : 3) * HOUR_MS,
                                           MONO_MS + at_ms, NOW_MS + at_ms));
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/store/plausible/impossible", test_impossible);
-    g_test_add_func("/store/plausible/usual", test_usual);
-    g_test_add_func("/store/plausible/far-clock", test_far_clock);
-    g_test_add_func("/store/plausible/lies", test_lies);
-    return g_test_run();
 }

@@ -56,8 +56,7 @@ put_ok(desk *self, const char *table, const char *record)
 }
 
 /* Four puts use four buckets. Lookups find records in every bucket, and scans merge the buckets. */
-static void
-test_without_association(void)
+KW_TEST(test_without_association, "/verb/chosen/without_association")
 {
     desk *self = desk_new(chosen_policy);
     for (int i = 0; i < 8; i++) {
@@ -90,8 +89,7 @@ test_without_association(void)
 }
 
 /* A record that exists in several buckets, as after a put with an unknown outcome. */
-static void
-test_newest_wins(void)
+KW_TEST(test_newest_wins, "/verb/chosen/newest_wins")
 {
     desk *self = desk_new(chosen_policy);
     for (uint8_t bucket = 0; bucket < 4; bucket++) {
@@ -137,8 +135,7 @@ get_many(desk *self, const char *table, size_t count)
     desk_wait(self);
 }
 
-static void
-test_many(void)
+KW_TEST(test_many, "/verb/chosen/many")
 {
     static const char *const tables[] = {"log", "known", "both"};
     static const char *const associations[] = {"log", "known_by_id", "both_where"};
@@ -173,8 +170,7 @@ test_many(void)
 }
 
 /* Repeated puts of a record write one row. A get reads the association and that row. */
-static void
-test_association(void)
+KW_TEST(test_association, "/verb/chosen/association")
 {
     desk *self = desk_new(chosen_policy);
     for (int i = 0; i < 20; i++) {
@@ -208,8 +204,7 @@ test_association(void)
 }
 
 /* New records are spread over all buckets as evenly as by a random choice. */
-static void
-test_spread(void)
+KW_TEST(test_spread, "/verb/chosen/spread")
 {
     enum { RECORDS = 4000, BUCKETS = 16 };
     int rows[BUCKETS] = {0};
@@ -236,8 +231,7 @@ explained(void *user, const kw_explained_key *keys, size_t count, const kw_error
 }
 
 /* A new record is written to the row that explain returns. */
-static void
-test_explain(void)
+KW_TEST(test_explain, "/verb/chosen/explain")
 {
     desk *self = desk_new(chosen_policy);
     for (int i = 0; i < 20; i++) {
@@ -259,8 +253,7 @@ test_explain(void)
 
 /* Only the association can find a row in a bucket that another program selected. The entry therefore stays
  * when the record is removed. */
-static void
-test_another_choice(void)
+KW_TEST(test_another_choice, "/verb/chosen/another_choice")
 {
     desk *self = desk_new(chosen_policy);
     put_ok(self, "known", "ts=5 id=a note=x");
@@ -287,8 +280,7 @@ test_another_choice(void)
     desk_free(self);
 }
 
-static void
-test_second_path(void)
+KW_TEST(test_second_path, "/verb/chosen/second_path")
 {
     desk *self = desk_new(chosen_policy);
     for (int i = 0; i < 5; i++)
@@ -324,8 +316,7 @@ race_done(void *user, const kw_written_record *results, size_t count)
 }
 
 /* Concurrent puts of one new record, with completions in every order: they all write one row. */
-static void
-test_race(void)
+KW_TEST(test_race, "/verb/chosen/race")
 {
     for (int round = 0; round < 50; round++) {
         desk *self = desk_new(chosen_policy);
@@ -350,8 +341,7 @@ test_race(void)
 
 /* Concurrent puts and removals of one record, with completions in every order: it exists in at most one row,
  * where a lookup finds it. A removal without concurrent calls leaves no row. */
-static void
-test_race_of_removals(void)
+KW_TEST(test_race_of_removals, "/verb/chosen/race_of_removals")
 {
     for (int round = 0; round < 300; round++) {
         desk *self = desk_new(chosen_policy);
@@ -384,22 +374,19 @@ test_race_of_removals(void)
     }
 }
 
-static void
-test_removals_with_association(void)
+KW_TEST(test_removals_with_association, "/verb/chosen/removals_with_association")
 {
     gone_integration_test(kw_memory_store_open(), "removals");
 }
 
-static void
-test_renewals(void)
+KW_TEST(test_renewals, "/verb/chosen/renewals")
 {
     renewed_integration_test(kw_memory_store_open(), "renewals");
 }
 
 /* The n-th operation fails, applied or not, for each n until no operation fails. There is never a second row,
  * the outcome is correct, and the next put succeeds. */
-static void
-test_faults(void)
+KW_TEST(test_faults, "/verb/chosen/faults")
 {
     for (int applied = 0; applied < 2; applied++) {
         bool failed = true;
@@ -473,8 +460,7 @@ put_if_absent(desk *self, const char *table)
     desk_wait(self);
 }
 
-static void
-test_single(void)
+KW_TEST(test_single, "/verb/chosen/single")
 {
     desk *self = desk_new(chosen_policy);
     for (int i = 1; i <= 3; i++) {
@@ -495,8 +481,7 @@ test_single(void)
 }
 
 /* An association with another record's row key, as after a forced change of the rule. */
-static void
-test_foreign_association(void)
+KW_TEST(test_foreign_association, "/verb/chosen/foreign_association")
 {
     desk *self = desk_new(chosen_policy);
     put_ok(self, "both", "ts=5 id=a");
@@ -542,8 +527,7 @@ ttl_of(desk *self, const char *store_table)
 
 /* The cells of the association outlive the rows that they refer to. They do not expire if the families are
  * not those of the policy. */
-static void
-test_tables(void)
+KW_TEST(test_tables, "/verb/chosen/tables")
 {
     desk *self = desk_new(chosen_policy);
     kw_create_request request = {.table = desk_table(self, "known"), .path = -1};
@@ -565,26 +549,7 @@ test_tables(void)
     desk_free(self);
 }
 
-int
-main(int argc, char **argv)
+KW_TEST_START(start)
 {
-    g_test_init(&argc, &argv, NULL);
     kw_random_inject(test_seed());
-    g_test_add_func("/verb/chosen/without_association", test_without_association);
-    g_test_add_func("/verb/chosen/newest_wins", test_newest_wins);
-    g_test_add_func("/verb/chosen/many", test_many);
-    g_test_add_func("/verb/chosen/association", test_association);
-    g_test_add_func("/verb/chosen/spread", test_spread);
-    g_test_add_func("/verb/chosen/explain", test_explain);
-    g_test_add_func("/verb/chosen/another_choice", test_another_choice);
-    g_test_add_func("/verb/chosen/second_path", test_second_path);
-    g_test_add_func("/verb/chosen/race", test_race);
-    g_test_add_func("/verb/chosen/race_of_removals", test_race_of_removals);
-    g_test_add_func("/verb/chosen/removals_with_association", test_removals_with_association);
-    g_test_add_func("/verb/chosen/renewals", test_renewals);
-    g_test_add_func("/verb/chosen/faults", test_faults);
-    g_test_add_func("/verb/chosen/single", test_single);
-    g_test_add_func("/verb/chosen/foreign_association", test_foreign_association);
-    g_test_add_func("/verb/chosen/tables", test_tables);
-    return g_test_run();
 }

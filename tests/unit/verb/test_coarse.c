@@ -202,8 +202,7 @@ test_verbs(const void *data)
 }
 
 /* A range compares the record's own time, even next to a bound value. */
-static void
-test_ranges(void)
+KW_TEST(test_ranges, "/verb/coarse/ranges")
 {
     static const struct {
         const char *words;
@@ -223,15 +222,11 @@ test_ranges(void)
     desk_free(self);
 }
 
-int
-main(int argc, char **argv)
+KW_TEST_START(start)
 {
-    g_test_init(&argc, &argv, NULL);
     for (size_t index = 0; index < G_N_ELEMENTS(tables); index++) {
         g_autofree char *name = g_strdup_printf("/verb/coarse/%s/%s", tables[index].name,
                                                 tables[index].path ? tables[index].path : "all");
         g_test_add_data_func(name, &tables[index], test_verbs);
     }
-    g_test_add_func("/verb/coarse/ranges", test_ranges);
-    return g_test_run();
 }

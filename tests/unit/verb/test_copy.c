@@ -68,8 +68,7 @@ put(fixture *self, const char *table, const char *record)
 
 /* --- tests --------------------------------------------------------------------------------------- */
 
-static void
-test_slices(void)
+KW_TEST(test_slices, "/verb/copy/slices")
 {
     fixture self;
     set_up(&self);
@@ -109,8 +108,7 @@ test_slices(void)
 }
 
 /* A put with a timestamp before the removal of its record stays hidden, also if it comes after the copy. */
-static void
-test_removed(void)
+KW_TEST(test_removed, "/verb/copy/removed")
 {
     fixture self;
     set_up(&self);
@@ -130,8 +128,7 @@ test_removed(void)
     tear_down(&self);
 }
 
-static void
-test_empty(void)
+KW_TEST(test_empty, "/verb/copy/empty")
 {
     fixture self;
     set_up(&self);
@@ -144,8 +141,7 @@ test_empty(void)
 
 /* The key of the new placement needs the time in seconds. The old key holds it too, but only in seconds: the
  * field is read from its column. */
-static void
-test_column(void)
+KW_TEST(test_column, "/verb/copy/column")
 {
     fixture self;
     set_up(&self);
@@ -186,8 +182,7 @@ write_raw_row(fixture *self, const char *row)
     desk_wait(self->desk);
 }
 
-static void
-test_undecodable(void)
+KW_TEST(test_undecodable, "/verb/copy/undecodable")
 {
     fixture self;
     set_up(&self);
@@ -205,8 +200,7 @@ test_undecodable(void)
 }
 
 /* A slice fails if any operation of it fails, and can be repeated. */
-static void
-test_failures(void)
+KW_TEST(test_failures, "/verb/copy/failures")
 {
     static const kw_fault faults[] = {KW_FAULT_FAILED, KW_FAULT_UNKNOWN_LOST, KW_FAULT_UNKNOWN_APPLIED};
     for (size_t i = 0; i < G_N_ELEMENTS(faults); i++) {
@@ -231,8 +225,7 @@ test_failures(void)
 }
 
 /* The store table of the new placement does not exist. */
-static void
-test_lost_table(void)
+KW_TEST(test_lost_table, "/verb/copy/lost table")
 {
     fixture self;
     set_up(&self);
@@ -244,18 +237,4 @@ test_lost_table(void)
     g_assert_true(g_str_has_prefix(self.error.text, "table now, path primary, row a"));
     g_assert_nonnull(strstr(self.error.text, "table lost does not exist"));
     tear_down(&self);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/verb/copy/slices", test_slices);
-    g_test_add_func("/verb/copy/removed", test_removed);
-    g_test_add_func("/verb/copy/empty", test_empty);
-    g_test_add_func("/verb/copy/column", test_column);
-    g_test_add_func("/verb/copy/undecodable", test_undecodable);
-    g_test_add_func("/verb/copy/failures", test_failures);
-    g_test_add_func("/verb/copy/lost table", test_lost_table);
-    return g_test_run();
 }

@@ -96,8 +96,7 @@ expect_record(fixture *self, const char *key, const char *record)
     expect_in(self, NEW, key, record);
 }
 
-static void
-test_copy(void)
+KW_TEST(test_copy, "/verb/copy apart/copy")
 {
     fixture self;
     set_up(&self, "now");
@@ -133,8 +132,7 @@ expect_equal_records(fixture *self, const char *tie)
     expect_record(self, "id=f n=1", "id=f n=1 tags.k=5");
 }
 
-static void
-test_pass(void)
+KW_TEST(test_pass, "/verb/copy apart/pass")
 {
     static const apart_side orders[][2] = {{OLD, NEW}, {NEW, OLD}};
     for (size_t i = 0; i < G_N_ELEMENTS(orders); i++) {
@@ -163,8 +161,7 @@ read_new(fixture *self)
 }
 
 /* After a change goes back, the roles are the other way round, and so are the ties. */
-static void
-test_ties_of_new(void)
+KW_TEST(test_ties_of_new, "/verb/copy apart/ties of the new placement")
 {
     fixture self;
     set_up(&self, "now");
@@ -177,8 +174,7 @@ test_ties_of_new(void)
 
 /* Keys that do not hold the identity: a removed record has no name. It is reached from the other placement.
  */
-static void
-test_unnamed(void)
+KW_TEST(test_unnamed, "/verb/copy apart/unnamed")
 {
     fixture self;
     set_up(&self, "coarse_now");
@@ -210,8 +206,7 @@ pass_and_compare(fixture *self)
 }
 
 /* Records whose rows differ, or that have one row only, are merged as without the comparison. */
-static void
-test_compared(void)
+KW_TEST(test_compared, "/verb/copy apart/compared")
 {
     for (int reversed = 0; reversed < 2; reversed++) {
         fixture self;
@@ -226,8 +221,7 @@ test_compared(void)
 }
 
 /* Rows that are the same are not read again, however they differ in control cells other than removals. */
-static void
-test_compared_alike(void)
+KW_TEST(test_compared_alike, "/verb/copy apart/compared-alike")
 {
     fixture self;
     set_up(&self, "now");
@@ -245,8 +239,7 @@ test_compared_alike(void)
 }
 
 /* A row with a trace can differ in cells that the scan did not return. */
-static void
-test_compared_trace(void)
+KW_TEST(test_compared_trace, "/verb/copy apart/compared-trace")
 {
     for (int side = OLD; side <= NEW; side++) {
         fixture self;
@@ -262,8 +255,7 @@ test_compared_trace(void)
 }
 
 /* Only records with a cell that is recent enough are visited, and older cells stay as they are. */
-static void
-test_since(void)
+KW_TEST(test_since, "/verb/copy apart/since")
 {
     fixture self;
     set_up(&self, "now");
@@ -285,8 +277,7 @@ test_since(void)
 }
 
 /* Younger cells are not copied, and a record is visited only if it has older ones. */
-static void
-test_before(void)
+KW_TEST(test_before, "/verb/copy apart/before")
 {
     fixture self;
     set_up(&self, "now");
@@ -311,8 +302,7 @@ test_before(void)
 }
 
 /* A trace makes a pass visit a record that was put with an old timestamp, and read all of it. */
-static void
-test_trace(void)
+KW_TEST(test_trace, "/verb/copy apart/trace")
 {
     for (int large = 0; large < 2; large++) {
         fixture self;
@@ -339,8 +329,7 @@ test_trace(void)
 }
 
 /* Rows of removed records could not be found by keys that do not hold the identity. */
-static void
-test_selects(void)
+KW_TEST(test_selects, "/verb/copy apart/selects")
 {
     static const char *const tables[] = {"now", "coarse_now"};
     for (int i = 0; i < 2; i++) {
@@ -353,8 +342,7 @@ test_selects(void)
 }
 
 /* A scan that selects rows can be too slow: then all are scanned. */
-static void
-test_scan_all(void)
+KW_TEST(test_scan_all, "/verb/copy apart/scan all")
 {
     fixture self;
     set_up(&self, "now");
@@ -371,8 +359,7 @@ test_scan_all(void)
     tear_down(&self);
 }
 
-static void
-test_sweep(void)
+KW_TEST(test_sweep, "/verb/copy apart/sweep")
 {
     fixture self;
     set_up(&self, "now");
@@ -394,8 +381,7 @@ test_sweep(void)
 }
 
 /* Gone cells after the given time stay. */
-static void
-test_sweep_until(void)
+KW_TEST(test_sweep_until, "/verb/copy apart/sweep until")
 {
     fixture self;
     set_up(&self, "now");
@@ -432,8 +418,7 @@ fail_each(fixture *self)
     return failures;
 }
 
-static void
-test_failures(void)
+KW_TEST(test_failures, "/verb/copy apart/failures")
 {
     for (kw_copy_mode mode = KW_COPY_ROWS; mode <= KW_COPY_SWEEP; mode++) {
         fixture self;
@@ -477,8 +462,7 @@ expect_all_copied(fixture *self)
     }
 }
 
-static void
-test_many(void)
+KW_TEST(test_many, "/verb/copy apart/many")
 {
     fixture self;
     set_up_many(&self);
@@ -491,8 +475,7 @@ test_many(void)
     tear_down(&self);
 }
 
-static void
-test_many_failures(void)
+KW_TEST(test_many_failures, "/verb/copy apart/many, failures")
 {
     fixture self;
     set_up_many(&self);
@@ -509,8 +492,7 @@ may_fetch_once_more(void *user)
 }
 
 /* A slice ends early if it may not go on; the next one continues. */
-static void
-test_ends_early(void)
+KW_TEST(test_ends_early, "/verb/copy apart/ends early")
 {
     fixture self;
     set_up_many(&self);
@@ -531,8 +513,7 @@ test_ends_early(void)
 }
 
 /* A slice ends after max_rows rows. The next slice gets only the keys that this one returned. */
-static void
-test_edges(void)
+KW_TEST(test_edges, "/verb/copy apart/edges")
 {
     fixture self;
     set_up_many(&self);
@@ -554,8 +535,7 @@ test_edges(void)
 }
 
 /* A row is too large to be scanned with others: the keys are scanned, and the store reads the rows. */
-static void
-test_large(void)
+KW_TEST(test_large, "/verb/copy apart/large")
 {
     for (kw_copy_mode mode = KW_COPY_ROWS; mode <= KW_COPY_PASS; mode++)
         for (unsigned scan = 2; scan <= 4; scan++) { /* the first operation finds the last key */
@@ -576,31 +556,4 @@ test_large(void)
             expect_all_copied(&self);
             tear_down(&self);
         }
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/verb/copy apart/copy", test_copy);
-    g_test_add_func("/verb/copy apart/compared", test_compared);
-    g_test_add_func("/verb/copy apart/compared-alike", test_compared_alike);
-    g_test_add_func("/verb/copy apart/compared-trace", test_compared_trace);
-    g_test_add_func("/verb/copy apart/pass", test_pass);
-    g_test_add_func("/verb/copy apart/ties of the new placement", test_ties_of_new);
-    g_test_add_func("/verb/copy apart/unnamed", test_unnamed);
-    g_test_add_func("/verb/copy apart/since", test_since);
-    g_test_add_func("/verb/copy apart/before", test_before);
-    g_test_add_func("/verb/copy apart/trace", test_trace);
-    g_test_add_func("/verb/copy apart/selects", test_selects);
-    g_test_add_func("/verb/copy apart/scan all", test_scan_all);
-    g_test_add_func("/verb/copy apart/sweep", test_sweep);
-    g_test_add_func("/verb/copy apart/sweep until", test_sweep_until);
-    g_test_add_func("/verb/copy apart/failures", test_failures);
-    g_test_add_func("/verb/copy apart/many", test_many);
-    g_test_add_func("/verb/copy apart/many, failures", test_many_failures);
-    g_test_add_func("/verb/copy apart/edges", test_edges);
-    g_test_add_func("/verb/copy apart/ends early", test_ends_early);
-    g_test_add_func("/verb/copy apart/large", test_large);
-    return g_test_run();
 }

@@ -20,8 +20,7 @@ compare(pass_fixture *self, uint32_t max_rows)
 
 /* Three of the four regions have rows, and each slice fetches up to 16 rows of each of them: too few for one
  * copy to read several groups of rows at the same time. */
-static void
-test_copies(void)
+KW_TEST(test_copies, "/verb/copy limits/copies")
 {
     pass_fixture self;
     pass_fixture_open(&self, KW_COPY_SCANS_MAX);
@@ -65,8 +64,7 @@ static const shortage shortages[] = {
     {BUDGET(100), BUDGET(100), 1}, {BUDGET(1000), BUDGET(850), 1}, {BUDGET(24), 0, 2}};
 
 /* Only one scan fetches or copies while memory is short. */
-static void
-test_shortage(void)
+KW_TEST(test_shortage, "/verb/copy limits/shortage")
 {
     for (size_t i = 0; i < G_N_ELEMENTS(shortages); i++) {
         pass_fixture self;
@@ -95,8 +93,7 @@ begin_shortage_later(void *user)
 }
 
 /* Several scans have rows when the shortage begins. They copy one after the other. */
-static void
-test_sudden_shortage(void)
+KW_TEST(test_sudden_shortage, "/verb/copy limits/sudden shortage")
 {
     pass_fixture self;
     unsigned asked = 0;
@@ -130,8 +127,7 @@ toggle_shortage(void *user)
     return true;
 }
 
-static void
-test_changing_shortage(void)
+KW_TEST(test_changing_shortage, "/verb/copy limits/changing shortage")
 {
     for (uint32_t rows = 1; rows < KW_COPY_ROWS_MAX; rows = 7 * rows + 1) {
         pass_fixture self;
@@ -158,8 +154,7 @@ after_ms(uint64_t at_ns, uint64_t ms)
 }
 
 /* Regions are requested for a quarter of the time that is left, and at most for two seconds. */
-static void
-test_regions_deadline(void)
+KW_TEST(test_regions_deadline, "/verb/copy limits/regions' deadline")
 {
     for (uint64_t call_ms = 4000; call_ms <= 400000; call_ms *= 10) {
         pass_fixture self;
@@ -182,8 +177,7 @@ test_regions_deadline(void)
 }
 
 /* If they cannot be read in time, no slice of the pass requests them again. The next pass does. */
-static void
-test_no_regions(void)
+KW_TEST(test_no_regions, "/verb/copy limits/no regions")
 {
     pass_fixture self;
     pass_fixture_open(&self, KW_COPY_SCANS_MAX);
@@ -203,8 +197,7 @@ test_no_regions(void)
 }
 
 /* If they cannot be read for another reason, the next slice requests them again. */
-static void
-test_regions_later(void)
+KW_TEST(test_regions_later, "/verb/copy limits/regions later")
 {
     pass_fixture self;
     pass_fixture_open(&self, KW_COPY_SCANS_MAX);
@@ -223,8 +216,7 @@ test_regions_later(void)
 /* --- rows and bytes of a fetch and of a slice ----------------------------------------------------------- */
 
 /* One part is left: its scan fetches as many rows as if it was the only one from the beginning. */
-static void
-test_one_part(void)
+KW_TEST(test_one_part, "/verb/copy limits/one part")
 {
     pass_fixture self;
     pass_fixture_open(&self, KW_COPY_SCANS_MAX);
@@ -254,8 +246,7 @@ put_large(pass_fixture *self, const char *where, unsigned count, size_t bytes)
 }
 
 /* A slice ends after 8 MiB, and the rows of one fetch at most. */
-static void
-test_bytes(void)
+KW_TEST(test_bytes, "/verb/copy limits/bytes")
 {
     static const char *const regions[] = {"q", "r1", "s"};
     pass_fixture self;
@@ -284,8 +275,7 @@ test_bytes(void)
 
 /* A store limits the bytes of a fetch by the mean size of the rows of the table. If the rows of one region
  * are larger, its scan notices it in the first fetch, and later slices remember it. */
-static void
-test_large_rows(void)
+KW_TEST(test_large_rows, "/verb/copy limits/large rows")
 {
     pass_fixture self;
     pass_fixture_open(&self, KW_COPY_SCANS_MAX);
@@ -311,8 +301,7 @@ test_large_rows(void)
 }
 
 /* The rows that a copy reads are probably as large as those that were scanned. */
-static void
-test_large_copies(void)
+KW_TEST(test_large_copies, "/verb/copy limits/large copies")
 {
     pass_fixture self;
     pass_fixture_open(&self, 1);
@@ -327,22 +316,4 @@ test_large_copies(void)
     g_assert_cmpuint(self.slice.rows, ==, 32);
     g_assert_cmpuint(control->most_rows_got, ==, 5); /* at most 1 MiB */
     pass_fixture_close(&self);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/verb/copy limits/copies", test_copies);
-    g_test_add_func("/verb/copy limits/shortage", test_shortage);
-    g_test_add_func("/verb/copy limits/sudden shortage", test_sudden_shortage);
-    g_test_add_func("/verb/copy limits/changing shortage", test_changing_shortage);
-    g_test_add_func("/verb/copy limits/regions' deadline", test_regions_deadline);
-    g_test_add_func("/verb/copy limits/no regions", test_no_regions);
-    g_test_add_func("/verb/copy limits/regions later", test_regions_later);
-    g_test_add_func("/verb/copy limits/one part", test_one_part);
-    g_test_add_func("/verb/copy limits/bytes", test_bytes);
-    g_test_add_func("/verb/copy limits/large rows", test_large_rows);
-    g_test_add_func("/verb/copy limits/large copies", test_large_copies);
-    return g_test_run();
 }

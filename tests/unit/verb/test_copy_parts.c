@@ -46,8 +46,7 @@ take(kw_copy_parts *parts, kw_bytes start, const char *stop)
 #define KEY(text) KW_BYTES_LITERAL(text)
 
 /* `after` is a key up to which the rows of all parts are visited. */
-static void
-test_after(void)
+KW_TEST(test_after, "/verb/copy parts/after")
 {
     static const char *const starts[] = {"", "c", "f"};
     kw_copy_parts *parts = parts_of("", starts, G_N_ELEMENTS(starts));
@@ -72,8 +71,7 @@ test_after(void)
 }
 
 /* Regions whose rows were visited before the parts began are left out. A part has at least one row key. */
-static void
-test_divide(void)
+KW_TEST(test_divide, "/verb/copy parts/divide")
 {
     static const char *const starts[] = {"", "c", "f", "k"};
     g_autofree char *long_key = g_strnfill(2000, 'g');
@@ -104,8 +102,7 @@ test_divide(void)
 }
 
 /* The last possible key of a part was visited. */
-static void
-test_last_key(void)
+KW_TEST(test_last_key, "/verb/copy parts/last key")
 {
     kw_region region[] = {{0}, {.start = KEY("c\0")}};
     kw_copy_parts *parts = kw_copy_parts_new(KW_BYTES_NONE);
@@ -118,8 +115,7 @@ test_last_key(void)
     kw_copy_parts_free(parts);
 }
 
-static void
-test_left(void)
+KW_TEST(test_left, "/verb/copy parts/left")
 {
     static const char *const starts[] = {"", "c", "f"};
     kw_copy_parts *parts = parts_of("", starts, G_N_ELEMENTS(starts));
@@ -137,8 +133,7 @@ test_left(void)
     kw_copy_parts_free(parts);
 }
 
-static void
-test_many_regions(void)
+KW_TEST(test_many_regions, "/verb/copy parts/many regions")
 {
     for (size_t count = 1; count < 3 * KW_COPY_PARTS_MAX; count++) {
         char texts[3 * KW_COPY_PARTS_MAX][4];
@@ -178,8 +173,7 @@ run_pass(pass_fixture *self, uint32_t scans, uint32_t rows)
 }
 
 /* The result does not depend on the number of scans, or on the order in which fetches and copies end. */
-static void
-test_scans(void)
+KW_TEST(test_scans, "/verb/copy parts/scans")
 {
     for (uint32_t scans = 0; scans <= KW_COPY_SCANS_MAX; scans++)
         for (uint32_t rows = 1; rows < KW_COPY_ROWS_MAX; rows = 7 * rows + 1) {
@@ -190,8 +184,7 @@ test_scans(void)
 }
 
 /* The pass begins with the new placement, because scans read it. */
-static void
-test_new_first(void)
+KW_TEST(test_new_first, "/verb/copy parts/new first")
 {
     static const uint32_t rows[] = {1, 57, KW_COPY_ROWS_MAX};
     for (uint32_t scans = 1; scans <= KW_COPY_SCANS_MAX; scans += 7)
@@ -204,8 +197,7 @@ test_new_first(void)
 }
 
 /* All fetches of a slice together read no more than max_rows rows, and no row is scanned twice. */
-static void
-test_bounds(void)
+KW_TEST(test_bounds, "/verb/copy parts/bounds")
 {
     pass_fixture self;
     pass_fixture_open(&self, KW_COPY_SCANS_MAX);
@@ -228,8 +220,7 @@ test_bounds(void)
 }
 
 /* Each operation of the pass fails once; LIMIT makes a slice scan row keys. */
-static void
-test_failures(void)
+KW_TEST(test_failures, "/verb/copy parts/failures")
 {
     static const kw_code codes[] = {KW_UNAVAILABLE, KW_LIMIT};
     for (size_t i = 0; i < G_N_ELEMENTS(codes); i++) {
@@ -253,8 +244,7 @@ test_failures(void)
 }
 
 /* Rows before the end of a failed slice that were visited are not visited again. */
-static void
-test_continues(void)
+KW_TEST(test_continues, "/verb/copy parts/continues")
 {
     pass_fixture self;
     pass_fixture_open(&self, 4);
@@ -276,8 +266,7 @@ test_continues(void)
 
 /* The catalog has earlier progress. All rows before it were visited, and those after it that the parts know
  * of are not visited again. */
-static void
-test_set_back(void)
+KW_TEST(test_set_back, "/verb/copy parts/set back")
 {
     pass_fixture self;
     pass_fixture_open(&self, 4);
@@ -300,8 +289,7 @@ test_set_back(void)
 }
 
 /* A slice with one scan continues one with several scans, and the other way round. */
-static void
-test_alternating(void)
+KW_TEST(test_alternating, "/verb/copy parts/alternating")
 {
     pass_fixture self;
     pass_fixture_open(&self, 1);
@@ -316,23 +304,4 @@ test_alternating(void)
     pass_fixture_expect_equal(&self);
     g_clear_pointer(&self.request.seen, kw_copy_seen_unref);
     pass_fixture_close(&self);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/verb/copy parts/after", test_after);
-    g_test_add_func("/verb/copy parts/divide", test_divide);
-    g_test_add_func("/verb/copy parts/last key", test_last_key);
-    g_test_add_func("/verb/copy parts/left", test_left);
-    g_test_add_func("/verb/copy parts/many regions", test_many_regions);
-    g_test_add_func("/verb/copy parts/scans", test_scans);
-    g_test_add_func("/verb/copy parts/new first", test_new_first);
-    g_test_add_func("/verb/copy parts/bounds", test_bounds);
-    g_test_add_func("/verb/copy parts/failures", test_failures);
-    g_test_add_func("/verb/copy parts/continues", test_continues);
-    g_test_add_func("/verb/copy parts/set back", test_set_back);
-    g_test_add_func("/verb/copy parts/alternating", test_alternating);
-    return g_test_run();
 }

@@ -44,8 +44,7 @@ is_same(const kw_row *first, const kw_row *second)
     return same;
 }
 
-static void
-test_compare(void)
+KW_TEST(test_compare, "/verb/copy-seen/compare")
 {
     const kw_row *row = ROW(CELL("a", "x", 5), CELL("b", "", 5));
     g_assert_true(is_same(row, ROW(CELL("a", "x", 5), CELL("b", "", 5))));
@@ -58,8 +57,7 @@ test_compare(void)
 }
 
 /* A copy writes kw:w only beside other cells. A gone cell is copied. */
-static void
-test_control_cells(void)
+KW_TEST(test_control_cells, "/verb/copy-seen/control-cells")
 {
     const char *until = "\1\1\1\1\1\1\1\1";
     const kw_row *row = ROW(CELL("a", "x", 5));
@@ -67,8 +65,7 @@ test_control_cells(void)
     g_assert_false(is_same(row, ROW(cell_of(GONE, until, 5), CELL("a", "x", 5))));
 }
 
-static void
-test_left(void)
+KW_TEST(test_left, "/verb/copy-seen/left")
 {
     const kw_row *row = ROW(CELL("a", "x", 5)), *other = ROW(CELL("a", "y", 6));
     kw_copy_seen *self = kw_copy_seen_new();
@@ -88,8 +85,7 @@ test_left(void)
     kw_copy_seen_unref(self);
 }
 
-static void
-test_unknown(void)
+KW_TEST(test_unknown, "/verb/copy-seen/unknown")
 {
     const kw_row *row = ROW(CELL("a", "x", 5));
     kw_copy_seen *self = kw_copy_seen_new();
@@ -105,8 +101,7 @@ test_unknown(void)
 }
 
 /* When there is no space left, further rows are visited. Those that were remembered stay. */
-static void
-test_full(void)
+KW_TEST(test_full, "/verb/copy-seen/full")
 {
     const kw_row *row = ROW(CELL("a", "x", 5));
     kw_copy_seen *self = kw_copy_seen_new();
@@ -131,8 +126,7 @@ memory_charged(void)
 }
 
 /* What is remembered is charged to the memory budget. If the budget does not allow more, rows are visited. */
-static void
-test_budget(void)
+KW_TEST(test_budget, "/verb/copy-seen/budget")
 {
     const kw_row *row = ROW(CELL("a", "x", 5));
     int64_t before = memory_charged();
@@ -151,17 +145,4 @@ test_budget(void)
     g_assert_cmpuint(kw_copy_seen_left(self), ==, count + 1);
     kw_copy_seen_unref(self);
     g_assert_cmpint(memory_charged() - before, ==, 0);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/verb/copy-seen/compare", test_compare);
-    g_test_add_func("/verb/copy-seen/control-cells", test_control_cells);
-    g_test_add_func("/verb/copy-seen/left", test_left);
-    g_test_add_func("/verb/copy-seen/unknown", test_unknown);
-    g_test_add_func("/verb/copy-seen/full", test_full);
-    g_test_add_func("/verb/copy-seen/budget", test_budget);
-    return g_test_run();
 }

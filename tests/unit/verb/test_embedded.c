@@ -84,8 +84,7 @@ tear_down(fixture *self)
     g_free(self->folder);
 }
 
-static void
-test_records(void)
+KW_TEST(test_records, "/verb/embedded/records")
 {
     fixture self;
     set_up(&self);
@@ -106,8 +105,7 @@ test_records(void)
 }
 
 /* A put after an acknowledged remove is never hidden by the delete marker. */
-static void
-test_put_after_remove(void)
+KW_TEST(test_put_after_remove, "/verb/embedded/put after remove")
 {
     fixture self;
     set_up(&self);
@@ -134,8 +132,7 @@ decrement_on_written(void *user, const kw_written_record *results, size_t count)
 }
 
 /* The same for a put that a caller sends after the remove in the same millisecond, without waiting for it. */
-static void
-test_put_sent_after_remove(void)
+KW_TEST(test_put_sent_after_remove, "/verb/embedded/put sent after remove")
 {
     fixture self;
     set_up(&self);
@@ -161,8 +158,7 @@ test_put_sent_after_remove(void)
     tear_down(&self);
 }
 
-static void
-test_scan(void)
+KW_TEST(test_scan, "/verb/embedded/scan")
 {
     fixture self;
     set_up(&self);
@@ -215,14 +211,12 @@ run_on_embedded_store(store_test run)
 }
 
 /* A record and its association are removed together, whichever operation fails. */
-static void
-test_removals_with_association(void)
+KW_TEST(test_removals_with_association, "/verb/embedded/removals with association")
 {
     run_on_embedded_store(gone_integration_test);
 }
 
-static void
-test_renewals(void)
+KW_TEST(test_renewals, "/verb/embedded/renewals")
 {
     run_on_embedded_store(renewed_integration_test);
 }
@@ -250,24 +244,9 @@ run_over_days(kw_store *store, const char *name)
 }
 
 /* A row key in an association exists as long as the records that need it, and expires after them. */
-static void
-test_renewals_over_days(void)
+KW_TEST(test_renewals_over_days, "/verb/embedded/renewals over days")
 {
     kw_clock_inject(moved_clock, NULL);
     run_on_embedded_store(run_over_days);
     kw_clock_inject(NULL, NULL);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/verb/embedded/records", test_records);
-    g_test_add_func("/verb/embedded/put after remove", test_put_after_remove);
-    g_test_add_func("/verb/embedded/put sent after remove", test_put_sent_after_remove);
-    g_test_add_func("/verb/embedded/scan", test_scan);
-    g_test_add_func("/verb/embedded/removals with association", test_removals_with_association);
-    g_test_add_func("/verb/embedded/renewals", test_renewals);
-    g_test_add_func("/verb/embedded/renewals over days", test_renewals_over_days);
-    return g_test_run();
 }

@@ -52,8 +52,7 @@ generated_value(desk *self, const kw_written_record *written, const char *field)
     return written->generated.values[desk_field(self, "notes", field)];
 }
 
-static void
-test_put(void)
+KW_TEST(test_put, "/verb/generated/put")
 {
     desk *self = open_desk();
     const kw_written_record *written = desk_put(self, "notes", "note=hello");
@@ -76,8 +75,7 @@ test_put(void)
 
 /* The sequence has ten numbers. One record is invalid for another reason, and the last two records find no
  * number. */
-static void
-test_many(void)
+KW_TEST(test_many, "/verb/generated/many")
 {
     enum { COUNT = 13 };
     desk *self = open_desk();
@@ -109,8 +107,7 @@ test_many(void)
 }
 
 /* A write with an unknown outcome returns the generated key, so that the caller can look for the record. */
-static void
-test_unknown(void)
+KW_TEST(test_unknown, "/verb/generated/unknown")
 {
     desk *self = open_desk();
     desk_put(self, "notes", "note=first");
@@ -132,8 +129,7 @@ allocated(void *user, int64_t first, int64_t count, const kw_error *error)
     self->page.scanned = (uint64_t)first;
 }
 
-static void
-test_allocate(void)
+KW_TEST(test_allocate, "/verb/generated/allocate")
 {
     desk *self = open_desk();
     kw_record scope = desk_record(self, "notes", "");
@@ -181,8 +177,7 @@ generated_by_put_if(desk *self, const char *field)
 }
 
 /* put_if generates values like put. Values generated for a record that was not written are lost. */
-static void
-test_put_if(void)
+KW_TEST(test_put_if, "/verb/generated/put_if")
 {
     desk *self = open_desk();
     g_assert_true(put_if_free(self, "owner=me"));
@@ -202,8 +197,7 @@ test_put_if(void)
     desk_free(self);
 }
 
-static void
-test_put_if_rejected(void)
+KW_TEST(test_put_if_rejected, "/verb/generated/put_if_rejected")
 {
     desk *self = open_desk();
     g_assert_false(put_if_free(self, "owner=me token=mine"));
@@ -227,17 +221,4 @@ test_put_if_rejected(void)
     g_assert_cmpint(self->error.code, ==, KW_INVALID);
     g_assert_cmpuint(self->control->operations, ==, before);
     desk_free(self);
-}
-
-int
-main(int count, char **arguments)
-{
-    g_test_init(&count, &arguments, NULL);
-    g_test_add_func("/verb/generated/put", test_put);
-    g_test_add_func("/verb/generated/many", test_many);
-    g_test_add_func("/verb/generated/unknown", test_unknown);
-    g_test_add_func("/verb/generated/allocate", test_allocate);
-    g_test_add_func("/verb/generated/put_if", test_put_if);
-    g_test_add_func("/verb/generated/put_if_rejected", test_put_if_rejected);
-    return g_test_run();
 }

@@ -79,8 +79,7 @@ get_many(apart_fixture *self, const char *columns)
         g_assert_cmpstr(note_of(self, i), ==, notes[i]);
 }
 
-static void
-test_many(void)
+KW_TEST(test_many, "/verb/get_apart/many")
 {
     static const char *const columns[] = {NULL, "note"};
     for (size_t i = 0; i < G_N_ELEMENTS(columns); i++) {
@@ -119,8 +118,7 @@ get_one(apart_fixture *self, const char *entry)
 }
 
 /* The answer is small although the row is not: the columns of the get are absent, and the record exists. */
-static void
-test_large_row(void)
+KW_TEST(test_large_row, "/verb/get_apart/large-row")
 {
     g_autofree char *put = large_put();
     const apart_side sides[] = {BOTH, NEW, OLD};
@@ -151,8 +149,7 @@ got_versions(void *user, const kw_record_version *versions, size_t count, const 
     self->done = true;
 }
 
-static void
-test_versions(void)
+KW_TEST(test_versions, "/verb/get_apart/versions")
 {
     apart_fixture self;
     apart_fixture_open(&self, "now");
@@ -164,14 +161,4 @@ test_versions(void)
     kw_verb_get_versions(&self.desk->call, self.table, &key, NULL, 0, 1, got_versions, self.desk);
     desk_wait(self.desk);
     apart_fixture_close(&self);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/verb/get_apart/many", test_many);
-    g_test_add_func("/verb/get_apart/large-row", test_large_row);
-    g_test_add_func("/verb/get_apart/versions", test_versions);
-    return g_test_run();
 }

@@ -35,8 +35,7 @@ cell(desk *self, const char *table, const char *family, const char *qualifier)
     }                                                                                                        \
     G_STMT_END
 
-static void
-test_put_get(void)
+KW_TEST(test_put_get, "/verb/maps/put_get")
 {
     desk *self = desk_new(policy);
     desk_put(self, "lists", "user=ann n.b=2 n.a=1 all.x=one note=hi edge=9 zone=z");
@@ -57,8 +56,7 @@ test_put_get(void)
     desk_free(self);
 }
 
-static void
-test_single_entries(void)
+KW_TEST(test_single_entries, "/verb/maps/single_entries")
 {
     desk *self = desk_new(policy);
     desk_put(self, "lists", "user=ann n.a=1 n.b=2 n.c=3 all.x=one note=hi");
@@ -77,8 +75,7 @@ test_single_entries(void)
     desk_free(self);
 }
 
-static void
-test_record_with_only_a_map(void)
+KW_TEST(test_record_with_only_a_map, "/verb/maps/record_with_only_a_map")
 {
     desk *self = desk_new(policy);
     desk_put(self, "bare", "user=ann");
@@ -95,8 +92,7 @@ test_record_with_only_a_map(void)
     desk_free(self);
 }
 
-static void
-test_remove(void)
+KW_TEST(test_remove, "/verb/maps/remove")
 {
     desk *self = desk_new(policy);
     desk_put(self, "lists", "user=ann n.a=1 n.b=2 all.x=one all.y=two note=hi");
@@ -112,8 +108,7 @@ test_remove(void)
     desk_free(self);
 }
 
-static void
-test_bad_rows(void)
+KW_TEST(test_bad_rows, "/verb/maps/bad_rows")
 {
     desk *self = desk_new(policy);
     kw_memory_store_set(self->store, "lists", ROW, "d", "note_a", KW_BYTES_LITERAL("four"), 1);
@@ -127,8 +122,7 @@ test_bad_rows(void)
 }
 
 /* A row that is too large for an answer. */
-static void
-test_too_wide(void)
+KW_TEST(test_too_wide, "/verb/maps/too_wide")
 {
     desk *self = desk_new(policy);
     g_autofree char *big = g_strnfill(40000, 'x');
@@ -148,8 +142,7 @@ test_too_wide(void)
     desk_free(self);
 }
 
-static void
-test_scan(void)
+KW_TEST(test_scan, "/verb/maps/scan")
 {
     desk *self = desk_new(policy);
     desk_put(self, "lists", "user=ann n.a=1 n.b=2 all.x=one note=hi");
@@ -172,8 +165,7 @@ test_scan(void)
 }
 
 /* Cursors hold the names of the requested entries. */
-static void
-test_cursor(void)
+KW_TEST(test_cursor, "/verb/maps/cursor")
 {
     desk *self = desk_new(policy);
     desk_put(self, "lists", "user=ann n.a=1 n.b=2 all.x.y=one");
@@ -210,8 +202,7 @@ put_if(desk *self, const char *record, const char *field, kw_compare compare, kw
     return self->error.code == KW_OK && self->applied;
 }
 
-static void
-test_put_if(void)
+KW_TEST(test_put_if, "/verb/maps/put_if")
 {
     desk *self = desk_new(policy);
     kw_value one = {.kind = KW_VALUE_NUMBER, .number = 1};
@@ -234,8 +225,7 @@ incremented(void *user, const kw_record *values, const kw_error *error)
         self->values = *values;
 }
 
-static void
-test_increment(void)
+KW_TEST(test_increment, "/verb/maps/increment")
 {
     desk *self = desk_new(policy);
     const kw_pick picks[] = {desk_pick(self, "lists", "n.b"), desk_pick(self, "lists", "edge"),
@@ -255,21 +245,4 @@ test_increment(void)
     desk_wait(self);
     ASSERT_TEXT(self->error.text, "field n is not an int");
     desk_free(self);
-}
-
-int
-main(int count, char **arguments)
-{
-    g_test_init(&count, &arguments, NULL);
-    g_test_add_func("/verb/maps/put_get", test_put_get);
-    g_test_add_func("/verb/maps/single_entries", test_single_entries);
-    g_test_add_func("/verb/maps/record_with_only_a_map", test_record_with_only_a_map);
-    g_test_add_func("/verb/maps/remove", test_remove);
-    g_test_add_func("/verb/maps/bad_rows", test_bad_rows);
-    g_test_add_func("/verb/maps/too_wide", test_too_wide);
-    g_test_add_func("/verb/maps/scan", test_scan);
-    g_test_add_func("/verb/maps/cursor", test_cursor);
-    g_test_add_func("/verb/maps/put_if", test_put_if);
-    g_test_add_func("/verb/maps/increment", test_increment);
-    return g_test_run();
 }

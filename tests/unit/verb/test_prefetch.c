@@ -118,8 +118,7 @@ prefetched_pages_used(void)
     return kw_metrics_read(KW_METRIC_pages_prefetched_used);
 }
 
-static void
-test_same_rows(void)
+KW_TEST(test_same_rows, "/verb/prefetch/same-rows")
 {
     reader *self = reader_new();
     g_autofree char *expected = desk_scan_all(self->desk, "orders path=by_time full=1");
@@ -140,8 +139,7 @@ test_same_rows(void)
 }
 
 /* One scan reads all large pages, and a limit counts over all of them. */
-static void
-test_large_pages(void)
+KW_TEST(test_large_pages, "/verb/prefetch/large-pages")
 {
     static const char *const queries[] = {
         "orders path=by_time full=1", "orders path=by_time full=1 limit=2500",
@@ -164,8 +162,7 @@ test_large_pages(void)
 }
 
 /* A row is written after the scan prefetched it for the next page, and before that page is requested. */
-static void
-test_large_pages_see_writes(void)
+KW_TEST(test_large_pages_see_writes, "/verb/prefetch/large-pages-see-writes")
 {
     reader *self = reader_new();
     for (unsigned i = EVENTS; i < 2600; i++)
@@ -184,8 +181,7 @@ test_large_pages_see_writes(void)
 }
 
 /* A query that would read the whole table is rejected without full_scan, even with a large limit. */
-static void
-test_large_pages_need_full_scan(void)
+KW_TEST(test_large_pages_need_full_scan, "/verb/prefetch/large-pages-need-full-scan")
 {
     static const char *const limits[] = {"limit=20", "limit=5000", ""};
     reader *self = reader_new();
@@ -202,8 +198,7 @@ test_large_pages_need_full_scan(void)
 }
 
 /* A page contains every row that was acknowledged before the page was requested. */
-static void
-test_sees_writes(void)
+KW_TEST(test_sees_writes, "/verb/prefetch/sees-writes")
 {
     reader *self = reader_new();
     read_first(self);
@@ -218,8 +213,7 @@ test_sees_writes(void)
 }
 
 /* A cursor of another caller is rejected, even if its next page was prefetched. */
-static void
-test_identity(void)
+KW_TEST(test_identity, "/verb/prefetch/identity")
 {
     reader *self = reader_new();
     read_first(self);
@@ -231,8 +225,7 @@ test_identity(void)
     reader_free(self);
 }
 
-static void
-test_stale(void)
+KW_TEST(test_stale, "/verb/prefetch/stale")
 {
     reader *self = reader_new();
     read_first(self);
@@ -249,8 +242,7 @@ test_stale(void)
 }
 
 /* A page that was prefetched under the previous policy is not returned under the new one. */
-static void
-test_reload(void)
+KW_TEST(test_reload, "/verb/prefetch/reload")
 {
     reader *self = reader_new();
     desk *other = desk_new(desk_policy);
@@ -273,8 +265,7 @@ cursor_of(reader *self)
 }
 
 /* Both callers get the page, although only one waits for the prefetch in progress. */
-static void
-test_two_callers(void)
+KW_TEST(test_two_callers, "/verb/prefetch/two-callers")
 {
     reader *self = reader_new(), other = {.desk = self->desk, .rows = g_string_new(NULL)};
     read_first(self);
@@ -297,8 +288,7 @@ test_two_callers(void)
 }
 
 /* The store fails during a prefetch whose page is already requested: the page is read again. */
-static void
-test_store_fails(void)
+KW_TEST(test_store_fails, "/verb/prefetch/store-fails")
 {
     reader *self = reader_new();
     g_autofree char *expected = desk_scan_all(self->desk, "orders path=by_time full=1 limit=60");
@@ -318,8 +308,7 @@ test_store_fails(void)
 }
 
 /* The prefetcher closes during a prefetch: no range scan is open when the store handle closes. */
-static void
-test_closed_during_prefetch(void)
+KW_TEST(test_closed_during_prefetch, "/verb/prefetch/closed-during-prefetch")
 {
     reader *self = reader_new();
     read_first(self);
@@ -330,21 +319,7 @@ test_closed_during_prefetch(void)
     reader_free(self);
 }
 
-int
-main(int argc, char **argv)
+KW_TEST_START(start)
 {
-    g_test_init(&argc, &argv, NULL);
     kw_clock_inject(NULL, fixed_time);
-    g_test_add_func("/verb/prefetch/same-rows", test_same_rows);
-    g_test_add_func("/verb/prefetch/large-pages", test_large_pages);
-    g_test_add_func("/verb/prefetch/large-pages-see-writes", test_large_pages_see_writes);
-    g_test_add_func("/verb/prefetch/large-pages-need-full-scan", test_large_pages_need_full_scan);
-    g_test_add_func("/verb/prefetch/sees-writes", test_sees_writes);
-    g_test_add_func("/verb/prefetch/identity", test_identity);
-    g_test_add_func("/verb/prefetch/reload", test_reload);
-    g_test_add_func("/verb/prefetch/two-callers", test_two_callers);
-    g_test_add_func("/verb/prefetch/store-fails", test_store_fails);
-    g_test_add_func("/verb/prefetch/stale", test_stale);
-    g_test_add_func("/verb/prefetch/closed-during-prefetch", test_closed_during_prefetch);
-    return g_test_run();
 }

@@ -4,8 +4,7 @@
 #define ASSERT_TEXT(error, part)                                                                             \
     g_assert_true(strstr((error).text, part) || (g_test_message("got: %s", (error).text), false))
 
-static void
-test_put_get(void)
+KW_TEST(test_put_get, "/verb/put and get")
 {
     desk *self = desk_new(desk_policy);
     const kw_written_record *put = desk_put(self, "orders", "order_id=A1 ts=5000 status=new amount=2.5");
@@ -29,8 +28,7 @@ test_put_get(void)
     desk_free(self);
 }
 
-static void
-test_columns(void)
+KW_TEST(test_columns, "/verb/chosen columns")
 {
     desk *self = desk_new(desk_policy);
     desk_put(self, "orders", "order_id=A1 ts=5 status=new city=Rome");
@@ -42,8 +40,7 @@ test_columns(void)
     desk_free(self);
 }
 
-static void
-test_marker(void)
+KW_TEST(test_marker, "/verb/marker")
 {
     desk *self = desk_new(desk_policy);
     desk_put(self, "marks", "tag=blue");
@@ -58,8 +55,7 @@ test_marker(void)
 }
 
 /* A marker that the policy names is written with every record. */
-static void
-test_named_marker(void)
+KW_TEST(test_named_marker, "/verb/marker/named")
 {
     desk *self = desk_new("tables:\n  events:\n    marker: '0:_0'\n    marker_value: x\n"
                           "    fields: {id: string, note: {type: string, column: '0:\\x80\\x0B'}}\n"
@@ -78,8 +74,7 @@ test_named_marker(void)
     desk_free(self);
 }
 
-static void
-test_bad_records(void)
+KW_TEST(test_bad_records, "/verb/bad records")
 {
     static const struct {
         const char *record, *text;
@@ -104,8 +99,7 @@ test_bad_records(void)
 }
 
 /* One invalid record among many: the others are written, and the results are in order. */
-static void
-test_many(void)
+KW_TEST(test_many, "/verb/many")
 {
     desk *self = desk_new(desk_policy);
     kw_item items[5] = {{.record = desk_record(self, "orders", "order_id=A1 ts=1 city=a")},
@@ -134,8 +128,7 @@ test_many(void)
     desk_free(self);
 }
 
-static void
-test_limit(void)
+KW_TEST(test_limit, "/verb/limit")
 {
     desk *self = desk_new(desk_policy);
     kw_item *items = KW_ARENA_ARRAY(self->call.arena, kw_item, 501);
@@ -152,8 +145,7 @@ test_limit(void)
 
 /* --- timestamps ---------------------------------------------------------------------------------- */
 
-static void
-test_timestamps(void)
+KW_TEST(test_timestamps, "/verb/timestamps")
 {
     desk *self = desk_new(desk_policy);
     desk_put(self, "marks", "tag=a"); /* the store orders the writes */
@@ -174,8 +166,7 @@ test_timestamps(void)
     desk_free(self);
 }
 
-static void
-test_remove_all_rows(void)
+KW_TEST(test_remove_all_rows, "/verb/remove all rows")
 {
     desk *self = desk_new(desk_policy);
     desk_put(self, "orders", "order_id=A1 ts=1 city=Rome");
@@ -187,8 +178,7 @@ test_remove_all_rows(void)
     desk_free(self);
 }
 
-static void
-test_remove_columns(void)
+KW_TEST(test_remove_columns, "/verb/remove columns")
 {
     desk *self = desk_new(desk_policy);
     desk_put(self, "orders", "order_id=A1 ts=1 city=Rome status=new amount=1");
@@ -208,8 +198,7 @@ test_remove_columns(void)
 
 /* --- outcomes -------------------------------------------------------------------------------------- */
 
-static void
-test_failing_store(void)
+KW_TEST(test_failing_store, "/verb/failing store")
 {
     desk *self = desk_new(desk_policy);
     self->control->fail_at = 1;
@@ -238,8 +227,7 @@ test_failing_store(void)
     desk_free(self);
 }
 
-static void
-test_get_many(void)
+KW_TEST(test_get_many, "/verb/get many")
 {
     desk *self = desk_new(desk_policy);
     desk_put(self, "counters", "name=a hits=1 note=x");
@@ -269,23 +257,4 @@ test_get_many(void)
     g_assert_cmpint(self->found[5].error.code, ==, KW_CORRUPT);
     ASSERT_TEXT(self->found[5].error, "table counters, path primary, row c: field hits");
     desk_free(self);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/verb/put and get", test_put_get);
-    g_test_add_func("/verb/chosen columns", test_columns);
-    g_test_add_func("/verb/marker", test_marker);
-    g_test_add_func("/verb/marker/named", test_named_marker);
-    g_test_add_func("/verb/bad records", test_bad_records);
-    g_test_add_func("/verb/many", test_many);
-    g_test_add_func("/verb/limit", test_limit);
-    g_test_add_func("/verb/timestamps", test_timestamps);
-    g_test_add_func("/verb/remove all rows", test_remove_all_rows);
-    g_test_add_func("/verb/remove columns", test_remove_columns);
-    g_test_add_func("/verb/failing store", test_failing_store);
-    g_test_add_func("/verb/get many", test_get_many);
-    return g_test_run();
 }

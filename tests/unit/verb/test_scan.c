@@ -93,8 +93,7 @@ check_scan(desk *self, const char *query, const char *expected)
     }
 }
 
-static void
-test_one_order(void)
+KW_TEST(test_one_order, "/verb/scan/one order")
 {
     desk *self = full_desk();
     qsort(events, G_N_ELEMENTS(events), sizeof(event), newest_first);
@@ -110,8 +109,7 @@ test_one_order(void)
     desk_free(self);
 }
 
-static void
-test_merged_by_time(void)
+KW_TEST(test_merged_by_time, "/verb/scan/merged by time")
 {
     desk *self = full_desk();
     qsort(events, G_N_ELEMENTS(events), sizeof(event), by_time);
@@ -127,8 +125,7 @@ test_merged_by_time(void)
     desk_free(self);
 }
 
-static void
-test_limit(void)
+KW_TEST(test_limit, "/verb/scan/limit")
 {
     desk *self = full_desk();
     qsort(events, G_N_ELEMENTS(events), sizeof(event), by_time);
@@ -142,8 +139,7 @@ test_limit(void)
 
 /* The newest event of an order costs one row; the newest 20 of all orders cost about 20 rows and a few for
  * each bucket. */
-static void
-test_reads_per_row(void)
+KW_TEST(test_reads_per_row, "/verb/scan/reads per row")
 {
     desk *self = full_desk();
     self->control->rows_read = 0;
@@ -174,8 +170,7 @@ test_reads_per_row(void)
 }
 
 /* A page with the last row has no cursor. */
-static void
-test_end(void)
+KW_TEST(test_end, "/verb/scan/end")
 {
     desk *self = full_desk();
     g_assert_true(desk_scan(self, "orders order_id=ord03 page=8"));
@@ -196,8 +191,7 @@ test_end(void)
     desk_free(self);
 }
 
-static void
-test_columns_and_filter(void)
+KW_TEST(test_columns_and_filter, "/verb/scan/columns and filter")
 {
     desk *self = desk_new(desk_policy);
     desk_put(self, "orders", "order_id=a ts=1 city=Rome amount=2");
@@ -213,8 +207,7 @@ test_columns_and_filter(void)
     desk_free(self);
 }
 
-static void
-test_bound_lists(void)
+KW_TEST(test_bound_lists, "/verb/scan/bound lists")
 {
     desk *self = full_desk();
     g_autofree char *several = desk_scan_all(self, "orders order_id=ord05|ord01|nobody ts=1000..1015 page=2");
@@ -233,8 +226,7 @@ test_bound_lists(void)
 }
 
 /* A query with a condition on a field that no key holds. */
-static void
-test_residual(void)
+KW_TEST(test_residual, "/verb/scan/residual")
 {
     desk *self = full_desk();
     g_autofree char *rows = desk_scan_all(self, "orders order_id=ord04 city=c1 columns=amount page=2");
@@ -249,8 +241,7 @@ test_residual(void)
     desk_free(self);
 }
 
-static void
-test_rejected_queries(void)
+KW_TEST(test_rejected_queries, "/verb/scan/rejected queries")
 {
     desk *self = full_desk();
     static const char *const queries[] = {"orders", "orders city=Rome"};
@@ -263,8 +254,7 @@ test_rejected_queries(void)
 }
 
 /* A row in the table that the rule did not encode. */
-static void
-test_foreign_row(void)
+KW_TEST(test_foreign_row, "/verb/scan/foreign row")
 {
     desk *self = full_desk();
     kw_memory_store_set(self->store, "orders", KW_BYTES_LITERAL("\x01strange"), "d", "city",
@@ -277,8 +267,7 @@ test_foreign_row(void)
     desk_free(self);
 }
 
-static void
-test_store_fails(void)
+KW_TEST(test_store_fails, "/verb/scan/store fails")
 {
     desk *self = full_desk();
     self->control->fail_at = self->control->operations + 5;
@@ -294,8 +283,7 @@ test_store_fails(void)
 
 /* --- cursors --------------------------------------------------------------------------------------- */
 
-static void
-test_cursor_tampered(void)
+KW_TEST(test_cursor_tampered, "/verb/cursor/tampered")
 {
     desk *self = full_desk();
     g_assert_true(desk_scan(self, "orders path=by_time full page=3"));
@@ -340,8 +328,7 @@ free_bytes(kw_bytes bytes)
     g_free((void *)(uintptr_t)bytes.data);
 }
 
-static void
-test_cursor_bound(void)
+KW_TEST(test_cursor_bound, "/verb/cursor/bound")
 {
     desk *self = full_desk();
     kw_bytes cursor = cursor_of(self, "orders order_id=ord03 page=3");
@@ -385,8 +372,7 @@ next_under(desk *self, const char *from, const char *to, kw_bytes cursor, const 
     desk_free(other);
 }
 
-static void
-test_cursor_of_another_policy(void)
+KW_TEST(test_cursor_of_another_policy, "/verb/cursor/another policy")
 {
     desk *self = full_desk();
     kw_bytes cursor = cursor_of(self, "orders path=by_time full page=3 columns=city");
@@ -405,34 +391,11 @@ test_cursor_of_another_policy(void)
 }
 
 /* The size of a cursor does not depend on the number of buckets. */
-static void
-test_cursor_size(void)
+KW_TEST(test_cursor_size, "/verb/cursor/size")
 {
     desk *self = full_desk();
     kw_bytes cursor = cursor_of(self, "orders path=by_time full page=3");
     g_assert_cmpuint(cursor.size, <, 250);
     free_bytes(cursor);
     desk_free(self);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/verb/scan/one order", test_one_order);
-    g_test_add_func("/verb/scan/merged by time", test_merged_by_time);
-    g_test_add_func("/verb/scan/limit", test_limit);
-    g_test_add_func("/verb/scan/reads per row", test_reads_per_row);
-    g_test_add_func("/verb/scan/end", test_end);
-    g_test_add_func("/verb/scan/columns and filter", test_columns_and_filter);
-    g_test_add_func("/verb/scan/bound lists", test_bound_lists);
-    g_test_add_func("/verb/scan/residual", test_residual);
-    g_test_add_func("/verb/scan/rejected queries", test_rejected_queries);
-    g_test_add_func("/verb/scan/foreign row", test_foreign_row);
-    g_test_add_func("/verb/scan/store fails", test_store_fails);
-    g_test_add_func("/verb/cursor/tampered", test_cursor_tampered);
-    g_test_add_func("/verb/cursor/bound", test_cursor_bound);
-    g_test_add_func("/verb/cursor/another policy", test_cursor_of_another_policy);
-    g_test_add_func("/verb/cursor/size", test_cursor_size);
-    return g_test_run();
 }

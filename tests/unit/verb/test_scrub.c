@@ -7,8 +7,7 @@
 
 /* --- differences that scrub finds and repairs ------------------------------------------------- */
 
-static void
-test_clean(void)
+KW_TEST(test_clean, "/verb/scrub/clean")
 {
     scrub_fixture self;
     scrub_fixture_open(&self);
@@ -169,8 +168,7 @@ moved_clock(void)
 
 /* A write that is so recent that it can be in progress is neither reported nor repaired. Once it is old
  * enough, it is. */
-static void
-test_recent_writes(void)
+KW_TEST(test_recent_writes, "/verb/scrub/recent writes")
 {
     scrub_fixture self;
     scrub_fixture_open(&self);
@@ -194,8 +192,7 @@ test_recent_writes(void)
 }
 
 /* A delete with a timestamp in the future would hide every put until then. */
-static void
-test_future(void)
+KW_TEST(test_future, "/verb/scrub/future")
 {
     scrub_fixture self;
     scrub_fixture_open(&self);
@@ -214,8 +211,7 @@ test_future(void)
     scrub_fixture_close(&self);
 }
 
-static void
-test_foreign(void)
+KW_TEST(test_foreign, "/verb/scrub/foreign")
 {
     scrub_fixture self;
     scrub_fixture_open(&self);
@@ -234,8 +230,7 @@ test_foreign(void)
 }
 
 /* All differences are counted and repaired, even if only some are listed. */
-static void
-test_listed(void)
+KW_TEST(test_listed, "/verb/scrub/listed differences")
 {
     scrub_fixture self;
     scrub_fixture_open(&self);
@@ -257,8 +252,7 @@ test_listed(void)
 /* --- large rows ------------------------------------------------------------------------------- */
 
 /* A slice ends when it has as many bytes as a page. */
-static void
-test_large_rows(void)
+KW_TEST(test_large_rows, "/verb/scrub/large rows")
 {
     scrub_fixture self;
     scrub_fixture_open(&self);
@@ -275,8 +269,7 @@ test_large_rows(void)
 }
 
 /* A row that is larger than a frame is an error, in a range scan and in a lookup. */
-static void
-test_too_large(void)
+KW_TEST(test_too_large, "/verb/scrub/too large")
 {
     scrub_fixture self;
     scrub_fixture_open(&self);
@@ -352,8 +345,7 @@ scrub_with_late_write(scrub_fixture *of, uint64_t operations, const char *record
 #define SECOND_REREAD (FIRST_READ + 4)
 
 /* A path that is written a little later than the primary path is not a difference. */
-static void
-test_write_in_progress(void)
+KW_TEST(test_write_in_progress, "/verb/scrub/write in progress")
 {
     scrub_fixture self;
     uint64_t applied_at;
@@ -369,8 +361,7 @@ test_write_in_progress(void)
 }
 
 /* Rows that change between the last two reads are neither reported nor repaired. */
-static void
-test_changing_rows(void)
+KW_TEST(test_changing_rows, "/verb/scrub/changing rows")
 {
     scrub_fixture self;
     uint64_t applied_at = UINT64_MAX;
@@ -406,8 +397,7 @@ assert_rejected(scrub_fixture *self, const char *table, kw_bytes cursor, const c
         g_error("%s", self->error.text);
 }
 
-static void
-test_rejected(void)
+KW_TEST(test_rejected, "/verb/scrub/rejected")
 {
     scrub_fixture self;
     kw_scrub_result slice;
@@ -496,8 +486,7 @@ repair_with_fault(scrub_fixture *self, kw_fault fault, uint64_t n)
     return failed;
 }
 
-static void
-test_faults(void)
+KW_TEST(test_faults, "/verb/scrub/faults")
 {
     static const kw_fault faults[] = {KW_FAULT_FAILED, KW_FAULT_UNKNOWN_APPLIED, KW_FAULT_UNKNOWN_LOST};
     scrub_fixture self;
@@ -512,8 +501,7 @@ test_faults(void)
 }
 
 /* A slice whose answer was lost is repeated from the cursor before it. */
-static void
-test_repeated(void)
+KW_TEST(test_repeated, "/verb/scrub/repeated slices")
 {
     scrub_fixture self;
     kw_scrub_result slice;
@@ -533,25 +521,10 @@ test_repeated(void)
     scrub_fixture_close(&self);
 }
 
-int
-main(int argc, char **argv)
+KW_TEST_START(start)
 {
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/verb/scrub/clean", test_clean);
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autofree char *name = g_strdup_printf("/verb/scrub/differences/%s", cases[i].name);
         g_test_add_data_func(name, &cases[i], test_difference);
     }
-    g_test_add_func("/verb/scrub/recent writes", test_recent_writes);
-    g_test_add_func("/verb/scrub/future", test_future);
-    g_test_add_func("/verb/scrub/foreign", test_foreign);
-    g_test_add_func("/verb/scrub/listed differences", test_listed);
-    g_test_add_func("/verb/scrub/large rows", test_large_rows);
-    g_test_add_func("/verb/scrub/too large", test_too_large);
-    g_test_add_func("/verb/scrub/write in progress", test_write_in_progress);
-    g_test_add_func("/verb/scrub/changing rows", test_changing_rows);
-    g_test_add_func("/verb/scrub/rejected", test_rejected);
-    g_test_add_func("/verb/scrub/faults", test_faults);
-    g_test_add_func("/verb/scrub/repeated slices", test_repeated);
-    return g_test_run();
 }

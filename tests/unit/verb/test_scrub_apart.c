@@ -47,8 +47,7 @@ expect_row(const kw_row *row, const char *text)
     g_assert_cmpstr(found, ==, text);
 }
 
-static void
-test_rows(void)
+KW_TEST(test_rows, "/verb/scrub apart/rows")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     for (size_t i = 0; i < G_N_ELEMENTS(rows_cases); i++) {
@@ -313,8 +312,7 @@ create_table(fixture *self, const char *name)
 
 /* Rows that do not fit into memory are copied again, over the simulated HBase. The rows around them are
  * compared. */
-static void
-test_large(void)
+KW_TEST(test_large, "/verb/scrub apart/large")
 {
     fixture self;
     set_up_over(&self, kw_simulated_place_open());
@@ -387,8 +385,7 @@ write_next(writer *self)
 
 /* Writes between the reads of the comparison are not differences. The memory store applies both rows of a put
  * in the same moment, so this test does not see a put that one of them lacks. */
-static void
-test_concurrent(void)
+KW_TEST(test_concurrent, "/verb/scrub apart/concurrent")
 {
     enum { WRITERS = 4, WRITES = 60 };
     fixture self;
@@ -415,16 +412,10 @@ test_concurrent(void)
     tear_down(&self);
 }
 
-int
-main(int argc, char **argv)
+KW_TEST_START(start)
 {
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/verb/scrub apart/rows", test_rows);
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autofree char *name = g_strdup_printf("/verb/scrub apart/difference/%s", cases[i].name);
         g_test_add_data_func(name, &cases[i], test_difference);
     }
-    g_test_add_func("/verb/scrub apart/large", test_large);
-    g_test_add_func("/verb/scrub apart/concurrent", test_concurrent);
-    return g_test_run();
 }

@@ -237,8 +237,7 @@ test_difference(gconstpointer data)
 }
 
 /* A deletion in the new placement hides the cell, even after a repair with its own timestamp. */
-static void
-test_hidden(void)
+KW_TEST(test_hidden, "/verb/scrub change/hidden")
 {
     fixture self;
     set_up(&self);
@@ -254,8 +253,7 @@ test_hidden(void)
 }
 
 /* Deleting the extra cell would hide a cell that is in both placements. */
-static void
-test_kept(void)
+KW_TEST(test_kept, "/verb/scrub change/kept")
 {
     fixture self;
     set_up(&self);
@@ -271,8 +269,7 @@ test_kept(void)
     tear_down(&self);
 }
 
-static void
-test_equal(void)
+KW_TEST(test_equal, "/verb/scrub change/equal")
 {
     fixture self;
     set_up(&self);
@@ -290,8 +287,7 @@ test_equal(void)
 }
 
 /* Rows that do not fit into memory are copied again. The rows around them are compared. */
-static void
-test_large(void)
+KW_TEST(test_large, "/verb/scrub change/large")
 {
     fixture self;
     set_up(&self);
@@ -368,8 +364,7 @@ write_next(writer *self)
 }
 
 /* Writes to both placements never look like a difference, although they come between the reads of the two. */
-static void
-test_concurrent(void)
+KW_TEST(test_concurrent, "/verb/scrub change/concurrent")
 {
     fixture self;
     set_up(&self);
@@ -434,8 +429,7 @@ late_get_many(kw_store_handle *handle, const kw_get *const *gets, size_t count, 
 }
 
 /* A row that is written between all reads of its two placements is not reported. */
-static void
-test_hot_row(void)
+KW_TEST(test_hot_row, "/verb/scrub change/hot row")
 {
     fixture self;
     set_up(&self);
@@ -466,8 +460,7 @@ late_copy_rows(kw_store_handle *handle, const kw_row_copy *copies, size_t count,
 }
 
 /* A put that comes between the two reads after a repair is not undone in the new placement. */
-static void
-test_put_after_repair(void)
+KW_TEST(test_put_after_repair, "/verb/scrub change/put after repair")
 {
     fixture self;
     set_up(&self);
@@ -500,8 +493,7 @@ expect_error(fixture *self, kw_code code, const char *part)
     g_assert_nonnull(strstr(self->error.text, part));
 }
 
-static void
-test_cursors(void)
+KW_TEST(test_cursors, "/verb/scrub change/cursors")
 {
     fixture self;
     set_up(&self);
@@ -523,8 +515,7 @@ test_cursors(void)
 }
 
 /* Every store operation of a repair fails once. */
-static void
-test_failures(void)
+KW_TEST(test_failures, "/verb/scrub change/failures")
 {
     fixture self;
     set_up(&self);
@@ -544,22 +535,10 @@ test_failures(void)
     tear_down(&self);
 }
 
-int
-main(int argc, char **argv)
+KW_TEST_START(start)
 {
-    g_test_init(&argc, &argv, NULL);
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autofree char *name = g_strdup_printf("/verb/scrub change/difference/%s", cases[i].name);
         g_test_add_data_func(name, &cases[i], test_difference);
     }
-    g_test_add_func("/verb/scrub change/hidden", test_hidden);
-    g_test_add_func("/verb/scrub change/kept", test_kept);
-    g_test_add_func("/verb/scrub change/large", test_large);
-    g_test_add_func("/verb/scrub change/equal", test_equal);
-    g_test_add_func("/verb/scrub change/concurrent", test_concurrent);
-    g_test_add_func("/verb/scrub change/hot row", test_hot_row);
-    g_test_add_func("/verb/scrub change/put after repair", test_put_after_repair);
-    g_test_add_func("/verb/scrub change/cursors", test_cursors);
-    g_test_add_func("/verb/scrub change/failures", test_failures);
-    return g_test_run();
 }

@@ -32,24 +32,21 @@ check_share(const char *format, bool hashed)
         g_free(keys[i]);
 }
 
-static void
-test_hexadecimal(void)
+KW_TEST(test_hexadecimal, "/share/hexadecimal")
 {
     check_share("%08x", true);
     check_share("%08xid", true);
     check_share("a|%08x|9", true);
 }
 
-static void
-test_decimal(void)
+KW_TEST(test_decimal, "/share/decimal")
 {
     check_share("%06u", false);
     check_share("r%06u-x", false);
     check_share("%010u", true);
 }
 
-static void
-test_bytes(void)
+KW_TEST(test_bytes, "/share/bytes")
 {
     for (unsigned i = 0; i <= 250; i += 10) {
         const uint8_t first[] = {0, 7}, last[] = {250, 7}, at[] = {(uint8_t)i, 7};
@@ -58,8 +55,7 @@ test_bytes(void)
     }
 }
 
-static void
-test_ends(void)
+KW_TEST(test_ends, "/share/ends")
 {
     const kw_bytes first = kw_bytes_of_text("b1"), last = kw_bytes_of_text("b9");
     g_assert_cmpfloat(kw_share_of_keys(first, last, KW_BYTES_NONE), ==, 0);
@@ -68,15 +64,4 @@ test_ends(void)
     g_assert_cmpfloat(kw_share_of_keys(first, last, last), ==, 1);
     g_assert_cmpfloat(kw_share_of_keys(first, last, kw_bytes_of_text("c")), ==, 1);
     g_assert_cmpfloat(kw_share_of_keys(first, first, first), ==, 1);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/share/hexadecimal", test_hexadecimal);
-    g_test_add_func("/share/decimal", test_decimal);
-    g_test_add_func("/share/bytes", test_bytes);
-    g_test_add_func("/share/ends", test_ends);
-    return g_test_run();
 }

@@ -40,8 +40,7 @@ increment(desk *self, const char *table, const char *key, const char *field, int
     }                                                                                                        \
     G_STMT_END
 
-static void
-test_increment(void)
+KW_TEST(test_increment, "/verb/increment")
 {
     desk *self = desk_new(desk_policy);
     size_t hits = desk_field(self, "counters", "hits");
@@ -107,8 +106,7 @@ put_if(desk *self, const char *table, const char *text, const char *field, kw_co
 #define NUMBER(n) ((kw_value){.kind = KW_VALUE_NUMBER, .number = (n)})
 #define TEXT(t) ((kw_value){.kind = KW_VALUE_TEXT, .bytes = KW_BYTES_LITERAL(t)})
 
-static void
-test_put_if(void)
+KW_TEST(test_put_if, "/verb/put_if")
 {
     desk *self = desk_new(desk_policy);
     g_assert_true(put_if(self, "counters", "name=a hits=1", "hits", KW_COMPARE_EQUAL, KW_VALUE_ABSENT));
@@ -124,8 +122,7 @@ test_put_if(void)
     desk_free(self);
 }
 
-static void
-test_put_if_rejected(void)
+KW_TEST(test_put_if_rejected, "/verb/put_if rejected")
 {
     desk *self = desk_new(desk_policy);
     put_if(self, "counters", "name=a", "name", KW_COMPARE_EQUAL, TEXT("a"));
@@ -156,8 +153,7 @@ static const char two_paths[] = "store: {kind: embedded}\n"
                                 "    key: [field: id]\n"
                                 "    paths: {second: {key: [literal: s, field: id]}}\n";
 
-static void
-test_two_paths(void)
+KW_TEST(test_two_paths, "/verb/atomics of two paths")
 {
     desk *self = desk_new(two_paths);
     g_assert_true(increment(self, "t", "id=a", "n", 5));
@@ -178,15 +174,4 @@ test_two_paths(void)
     ASSERT_REJECTED(self, "table t: putIf needs atomics: true");
     g_assert_cmpuint(self->control->operations, ==, before);
     desk_free(self);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/verb/increment", test_increment);
-    g_test_add_func("/verb/put_if", test_put_if);
-    g_test_add_func("/verb/put_if rejected", test_put_if_rejected);
-    g_test_add_func("/verb/atomics of two paths", test_two_paths);
-    return g_test_run();
 }

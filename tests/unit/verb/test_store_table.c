@@ -71,8 +71,7 @@ static const struct {
     {{true, "de", SAME_D, {.ttl_seconds = 7200}}, DIFFERS "family e has min_versions 0, not 1"},
 };
 
-static void
-test_differences(void)
+KW_TEST(test_differences, "/verb/store_table/differences")
 {
     desk *self = desk_new(policy);
     const kw_path *path = desk_table(self, "plain")->paths;
@@ -96,8 +95,7 @@ static const struct {
     {{.ttl_seconds = 30 * DAY_S, .min_versions = 1}, "for 2592000 s and at least 1 versions of them, so"},
 };
 
-static void
-test_circular(void)
+KW_TEST(test_circular, "/verb/store_table/circular")
 {
     desk *self = desk_new(policy);
     const kw_path *path = desk_table(self, "round")->paths;
@@ -121,8 +119,7 @@ test_circular(void)
 }
 
 /* The settings of its family do not come from the policy. */
-static void
-test_association(void)
+KW_TEST(test_association, "/verb/store_table/association")
 {
     desk *self = desk_new(policy);
     const kw_path *path = desk_table(self, "found")->association;
@@ -131,14 +128,4 @@ test_association(void)
     g_assert_null(judge(self, path, &of).differences);
     g_assert_nonnull(strstr(judge(self, path, &without).differences, "it has no family d"));
     desk_free(self);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/verb/store_table/differences", test_differences);
-    g_test_add_func("/verb/store_table/circular", test_circular);
-    g_test_add_func("/verb/store_table/association", test_association);
-    return g_test_run();
 }

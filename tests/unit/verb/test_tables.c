@@ -53,8 +53,7 @@ key_equals(kw_bytes key, const char *text)
     return kw_bytes_equal(key, kw_bytes_of_text(text));
 }
 
-static void
-test_create(void)
+KW_TEST(test_create, "/verb/create")
 {
     desk *self = desk_new(desk_policy);
     kw_create_request request = {.table = desk_table(self, "orders"), .path = -1};
@@ -87,8 +86,7 @@ test_create(void)
     desk_free(self);
 }
 
-static void
-test_families(void)
+KW_TEST(test_families, "/verb/create/families")
 {
     desk *self = desk_new(desk_policy);
     kw_family_spec family = {.name = "x"};
@@ -104,8 +102,7 @@ test_families(void)
     desk_free(self);
 }
 
-static void
-test_splits(void)
+KW_TEST(test_splits, "/verb/create/splits")
 {
     desk *self = desk_new(desk_policy);
     kw_bytes keys[] = {KW_BYTES_LITERAL("c"), KW_BYTES_LITERAL("a"), KW_BYTES_LITERAL("b")};
@@ -185,8 +182,7 @@ create_marks(const char *splits, desk **ret_desk)
     return create(*ret_desk, &request);
 }
 
-static void
-test_policy_splits(void)
+KW_TEST(test_policy_splits, "/verb/create/splits of the policy")
 {
     desk *self;
     answer got = create_marks("{keys: [b, \"a\\\\x00\"]}", &self);
@@ -218,8 +214,7 @@ test_policy_splits(void)
     desk_free(self);
 }
 
-static void
-test_create_fails(void)
+KW_TEST(test_create_fails, "/verb/create/fails")
 {
     desk *self = desk_new(desk_policy);
     kw_create_request request = {.table = desk_table(self, "orders"), .path = -1};
@@ -252,8 +247,7 @@ explain(desk *self, const char *table, const char *text)
     return got;
 }
 
-static void
-test_explain_put(void)
+KW_TEST(test_explain_put, "/verb/explain put")
 {
     desk *self = desk_new(desk_policy);
     kw_create_request request = {.table = desk_table(self, "orders"),
@@ -287,8 +281,7 @@ test_explain_put(void)
     desk_free(self);
 }
 
-static void
-test_explain(void)
+KW_TEST(test_explain, "/verb/explain")
 {
     desk *self = desk_new(desk_policy);
     kw_scan_request request = desk_request(self, "orders ts=5..9 order=desc");
@@ -302,18 +295,4 @@ test_explain(void)
     g_assert_cmpint(error.code, ==, KW_INVALID);
     g_assert_cmpuint(self->control->operations, ==, 0);
     desk_free(self);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/verb/create", test_create);
-    g_test_add_func("/verb/create/families", test_families);
-    g_test_add_func("/verb/create/splits", test_splits);
-    g_test_add_func("/verb/create/splits of the policy", test_policy_splits);
-    g_test_add_func("/verb/create/fails", test_create_fails);
-    g_test_add_func("/verb/explain put", test_explain_put);
-    g_test_add_func("/verb/explain", test_explain);
-    return g_test_run();
 }

@@ -188,14 +188,12 @@ check(kw_store *store)
     tear_down(&self);
 }
 
-static void
-test_in_memory(void)
+KW_TEST(test_in_memory, "/verb/undecodable/in_memory")
 {
     check(kw_memory_store_open());
 }
 
-static void
-test_on_simulated_hbase(void)
+KW_TEST(test_on_simulated_hbase, "/verb/undecodable/on_simulated_hbase")
 {
     check(kw_simulated_place_open());
 }
@@ -212,8 +210,7 @@ add_marks(fixture *self, unsigned count)
     }
 }
 
-static void
-test_default(void)
+KW_TEST(test_default, "/verb/undecodable/default")
 {
     fixture self;
     set_up(&self, kw_memory_store_open());
@@ -226,8 +223,7 @@ test_default(void)
 }
 
 /* Many rows to skip end a page, which has a cursor, so that the work of a page is bounded. */
-static void
-test_page_of_skipped_rows(void)
+KW_TEST(test_page_of_skipped_rows, "/verb/undecodable/page_of_skipped_rows")
 {
     fixture self;
     set_up(&self, kw_memory_store_open());
@@ -250,8 +246,7 @@ test_page_of_skipped_rows(void)
 }
 
 /* A caller that waits for a row, as latest does, gets the row, however many rows are skipped before it. */
-static void
-test_waits_for_a_row(void)
+KW_TEST(test_waits_for_a_row, "/verb/undecodable/waits_for_a_row")
 {
     fixture self;
     set_up(&self, kw_memory_store_open());
@@ -262,8 +257,7 @@ test_waits_for_a_row(void)
     tear_down(&self);
 }
 
-static void
-test_value(void)
+KW_TEST(test_value, "/verb/undecodable/value")
 {
     fixture self;
     g_auto(kw_buffer) key = KW_BUFFER_EMPTY;
@@ -281,17 +275,4 @@ test_value(void)
     g_assert_true(desk_scan(self.desk, "orders order_id=ord99 columns=city")); /* does not read the value */
     g_assert_cmpuint(self.desk->page.count, ==, 1);
     tear_down(&self);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/verb/undecodable/in_memory", test_in_memory);
-    g_test_add_func("/verb/undecodable/on_simulated_hbase", test_on_simulated_hbase);
-    g_test_add_func("/verb/undecodable/default", test_default);
-    g_test_add_func("/verb/undecodable/page_of_skipped_rows", test_page_of_skipped_rows);
-    g_test_add_func("/verb/undecodable/waits_for_a_row", test_waits_for_a_row);
-    g_test_add_func("/verb/undecodable/value", test_value);
-    return g_test_run();
 }

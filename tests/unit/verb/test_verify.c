@@ -123,8 +123,7 @@ read_all(fixture *self, uint32_t max_rows)
     } while (cursor.size);
 }
 
-static void
-test_slices(void)
+KW_TEST(test_slices, "/verb/verify/slices")
 {
     for (uint32_t max_rows = 1000; max_rows <= 10000; max_rows *= 3) {
         fixture self;
@@ -143,8 +142,7 @@ test_slices(void)
     }
 }
 
-static void
-test_all_fit(void)
+KW_TEST(test_all_fit, "/verb/verify/all_fit")
 {
     fixture self;
     set_up(&self, false);
@@ -157,8 +155,7 @@ test_all_fit(void)
 }
 
 /* The verdict is that of all slices, not of the last one. */
-static void
-test_one_stray_in_the_first_slice(void)
+KW_TEST(test_one_stray_in_the_first_slice, "/verb/verify/one_stray_in_the_first_slice")
 {
     fixture self;
     set_up(&self, false);
@@ -170,8 +167,7 @@ test_one_stray_in_the_first_slice(void)
     desk_free(self.desk);
 }
 
-static void
-test_ages(void)
+KW_TEST(test_ages, "/verb/verify/ages")
 {
     fixture self;
     int64_t now_ms = kw_clock_wall_ms();
@@ -195,8 +191,7 @@ test_ages(void)
 }
 
 /* An error of the store ends the slice, which can be repeated. */
-static void
-test_failures(void)
+KW_TEST(test_failures, "/verb/verify/failures")
 {
     bool failed = true;
     for (uint64_t n = 1; failed && n < 100; n++) {
@@ -213,8 +208,7 @@ test_failures(void)
     g_assert_false(failed);
 }
 
-static void
-test_cursors(void)
+KW_TEST(test_cursors, "/verb/verify/cursors")
 {
     fixture self;
     set_up(&self, false);
@@ -233,17 +227,4 @@ test_cursors(void)
     }
     g_assert_true(slice(&self, kw_bytes_of(cursor, size), 500));
     desk_free(self.desk);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/verb/verify/slices", test_slices);
-    g_test_add_func("/verb/verify/all_fit", test_all_fit);
-    g_test_add_func("/verb/verify/one_stray_in_the_first_slice", test_one_stray_in_the_first_slice);
-    g_test_add_func("/verb/verify/ages", test_ages);
-    g_test_add_func("/verb/verify/failures", test_failures);
-    g_test_add_func("/verb/verify/cursors", test_cursors);
-    return g_test_run();
 }

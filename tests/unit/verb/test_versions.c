@@ -197,13 +197,10 @@ test_several_rows(fixture *self, const void *table)
         g_assert_cmpint(self->versions[i].timestamp, <, self->versions[i - 1].timestamp);
 }
 
-int
-main(int argc, char **argv)
+KW_TEST_START(start)
 {
-    g_test_init(&argc, &argv, NULL);
     g_test_add("/verb/versions/grouped", fixture, "carts", set_up, test_grouped, tear_down);
     g_test_add("/verb/versions/missing", fixture, "carts", set_up, test_missing, tear_down);
     g_test_add("/verb/versions/large", fixture, "carts", set_up, test_large, tear_down);
     g_test_add("/verb/versions/several rows", fixture, "chosen", set_up, test_several_rows, tear_down);
-    return g_test_run();
 }

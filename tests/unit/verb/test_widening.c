@@ -157,8 +157,7 @@ check_all(many_desks *self, const char *words, size_t first, size_t rows)
 #define BETWEEN(days) " ts=1620000000000..", FROM + (days)*DAY
 
 /* The exact plan has 38 million point reads. */
-static void
-test_sparse(void)
+KW_TEST(test_sparse, "/verb/widening/sparse")
 {
     many_desks self = desks_new();
     put_events(self.desk, "events", "a", FROM, DAYS * DAY, ROWS);
@@ -178,8 +177,7 @@ test_sparse(void)
 }
 
 /* Within an hour, the last gateway reads the exact rows. */
-static void
-test_pages(void)
+KW_TEST(test_pages, "/verb/widening/pages")
 {
     static const char *const orders[] = {"", " order=asc", " order=desc"};
     many_desks self = desks_new();
@@ -194,8 +192,7 @@ test_pages(void)
 }
 
 /* Fifty rows of other ids in each second: the scan reads the exact rows of most seconds. */
-static void
-test_dense(void)
+KW_TEST(test_dense, "/verb/widening/dense")
 {
     enum { SECONDS = 600, OTHERS = 30000 };
     many_desks self = desks_new();
@@ -218,8 +215,7 @@ test_dense(void)
 }
 
 /* Rows in the order of row keys: wider ranges return them in the same order. */
-static void
-test_by_key(void)
+KW_TEST(test_by_key, "/verb/widening/by_key")
 {
     many_desks self = desks_new();
     GString *words = g_string_new("notes user=u id=");
@@ -239,8 +235,7 @@ test_by_key(void)
 }
 
 /* Merged ranges cannot be widened, and a list of the first field would be widened to the whole table. */
-static void
-test_refused(void)
+KW_TEST(test_refused, "/verb/widening/refused")
 {
     many_desks self = desks_new();
     use_gateway(&self, 0);
@@ -266,16 +261,8 @@ a_microsecond_later(void)
     return now_ns += 1000;
 }
 
-int
-main(int argc, char **argv)
+KW_TEST_START(start)
 {
-    g_test_init(&argc, &argv, NULL);
     kw_random_inject(test_seed());
     kw_clock_inject(NULL, a_microsecond_later);
-    g_test_add_func("/verb/widening/sparse", test_sparse);
-    g_test_add_func("/verb/widening/pages", test_pages);
-    g_test_add_func("/verb/widening/dense", test_dense);
-    g_test_add_func("/verb/widening/by_key", test_by_key);
-    g_test_add_func("/verb/widening/refused", test_refused);
-    return g_test_run();
 }

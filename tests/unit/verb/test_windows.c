@@ -88,8 +88,7 @@ check(desk *self, const char *words, bool falling, int kind, size_t limit)
     desk_clear(self);
 }
 
-static void
-test_pages(void)
+KW_TEST(test_pages, "/verb/windows/pages")
 {
     desk *self = full_desk();
     check(self, "texts" BETWEEN, false, -1, 0);
@@ -101,8 +100,7 @@ test_pages(void)
     desk_free(self);
 }
 
-static void
-test_limit(void)
+KW_TEST(test_limit, "/verb/windows/limit")
 {
     desk *self = full_desk();
     static const size_t limits[] = {1, 10, 77, 390};
@@ -121,8 +119,7 @@ test_limit(void)
 }
 
 /* No row is read twice, and rows beyond a limit are not read: a scan of ten years starts at once. */
-static void
-test_cost(void)
+KW_TEST(test_cost, "/verb/windows/cost")
 {
     desk *self = full_desk();
     size_t in_all = 0;
@@ -154,8 +151,7 @@ a_millisecond_later(void)
 }
 
 /* Pages end at the ends of windows, long before the deadline, and each page makes progress. */
-static void
-test_pages_end_early(void)
+KW_TEST(test_pages_end_early, "/verb/windows/pages_end_early")
 {
     desk *self = full_desk();
     kw_clock_inject(NULL, a_millisecond_later);
@@ -183,8 +179,7 @@ test_pages_end_early(void)
 }
 
 /* The store repeatedly does not reply in time: no row is lost or returned twice. */
-static void
-test_store_is_late(void)
+KW_TEST(test_store_is_late, "/verb/windows/store_is_late")
 {
     desk *self = full_desk();
     GString *all = g_string_new(NULL);
@@ -218,8 +213,7 @@ page_done(void *user, const kw_scan_page *page, const kw_error *error)
 
 /* One open scan returns the same rows page by page; windows change in the middle of a page and between two
  * pages. */
-static void
-test_one_scan(void)
+KW_TEST(test_one_scan, "/verb/windows/one_scan")
 {
     static const char *const words[] = {"texts" BETWEEN " order=asc page=1",
                                         "texts" BETWEEN " order=asc page=7 limit=77",
@@ -250,8 +244,7 @@ test_one_scan(void)
 }
 
 /* A scan that waits for a row fails if its deadline passes; it does not return an empty page. */
-static void
-test_waits_for_row(void)
+KW_TEST(test_waits_for_row, "/verb/windows/waits-for-row")
 {
     desk *self = desk_new(policy);
     kw_scan_request request = desk_request(self, "texts" BETWEEN " order=desc limit=1");
@@ -268,17 +261,7 @@ test_waits_for_row(void)
     desk_free(self);
 }
 
-int
-main(int argc, char **argv)
+KW_TEST_START(start)
 {
-    g_test_init(&argc, &argv, NULL);
     kw_random_inject(test_seed());
-    g_test_add_func("/verb/windows/pages", test_pages);
-    g_test_add_func("/verb/windows/limit", test_limit);
-    g_test_add_func("/verb/windows/cost", test_cost);
-    g_test_add_func("/verb/windows/pages_end_early", test_pages_end_early);
-    g_test_add_func("/verb/windows/store_is_late", test_store_is_late);
-    g_test_add_func("/verb/windows/one_scan", test_one_scan);
-    g_test_add_func("/verb/windows/waits-for-row", test_waits_for_row);
-    return g_test_run();
 }

@@ -21,8 +21,7 @@ expect_unknown_type(uint8_t container, kw_bytes input, int type)
 }
 
 /* Types that Thrift does not have: within its numbers, and beyond them. */
-static void
-test_unknown_types(void)
+KW_TEST(test_unknown_types, "/wire/skip-edges/unknown-types")
 {
     static const uint8_t types[] = {0, 1, 5, 9, 16, 17, 200, 255};
     for (size_t i = 0; i < G_N_ELEMENTS(types); i++) {
@@ -35,8 +34,7 @@ test_unknown_types(void)
 }
 
 /* A field head that ends at the limit is read: its type is reported, not the missing value. */
-static void
-test_unknown_type_at_the_limit(void)
+KW_TEST(test_unknown_type_at_the_limit, "/wire/skip-edges/unknown-type-at-the-limit")
 {
     static const uint8_t head[] = {BINARY_TEXT, 0, 1, 0, 0, 0, 0, 5, 0, 2};
     for (size_t limit = sizeof head - 2; limit <= sizeof head; limit++) {
@@ -49,8 +47,7 @@ test_unknown_type_at_the_limit(void)
 }
 
 /* A text of negative length, in a struct and after another field. */
-static void
-test_negative_lengths(void)
+KW_TEST(test_negative_lengths, "/wire/skip-edges/negative-lengths")
 {
     static const uint8_t body[] = {8, 0,    1,    0,    0,    0, 0, BINARY_TEXT, 0,
                                    2, 0xff, 0xff, 0xff, 0xf0, 0, 0, 0,           0};
@@ -79,23 +76,10 @@ expect_depth(kw_bytes lists, kw_wire_progress progress)
 }
 
 /* An empty container does not count as nesting: there is nothing in it to skip. */
-static void
-test_empty_containers_at_the_depth_limit(void)
+KW_TEST(test_empty_containers_at_the_depth_limit, "/wire/skip-edges/empty-containers-at-the-depth-limit")
 {
     static const uint8_t empty[] = {BINARY_LIST, 0, 0, 0, 1, BINARY_TEXT, 0, 0, 0, 0},
                          filled[] = {BINARY_LIST, 0, 0, 0, 1, BINARY_TEXT, 0, 0, 0, 1, 0, 0, 0, 0};
     expect_depth(kw_bytes_of(empty, sizeof empty), KW_WIRE_MESSAGE);
     expect_depth(kw_bytes_of(filled, sizeof filled), KW_WIRE_BROKEN);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/wire/skip-edges/unknown-types", test_unknown_types);
-    g_test_add_func("/wire/skip-edges/unknown-type-at-the-limit", test_unknown_type_at_the_limit);
-    g_test_add_func("/wire/skip-edges/negative-lengths", test_negative_lengths);
-    g_test_add_func("/wire/skip-edges/empty-containers-at-the-depth-limit",
-                    test_empty_containers_at_the_depth_limit);
-    return g_test_run();
 }

@@ -104,8 +104,7 @@ static const refusal refusals[] = {
     COMPACT(kw_api_Value, "\x11", KW_INVALID, "Value: the bytes end too early"),
 };
 
-static void
-each_is_rejected_with_its_reason(void)
+KW_TEST(each_is_rejected_with_its_reason, "/wire/limits/each_is_rejected_with_its_reason")
 {
     for (size_t i = 0; i < G_N_ELEMENTS(refusals); i++) {
         const refusal *row = &refusals[i];
@@ -146,8 +145,7 @@ tree_decodes(kw_wire_protocol protocol, kw_bytes body, kw_wire_limits limits, kw
     return kw_wire_struct_decode(&kw_odd_Tree_wire, protocol, body, limits, arena, &tree, ret_error);
 }
 
-static void
-nesting_is_bounded(void)
+KW_TEST(nesting_is_bounded, "/wire/limits/nesting_is_bounded")
 {
     static const unsigned depths[] = {65, 66, 100000};
     for (kw_wire_protocol protocol = KW_WIRE_BINARY; protocol <= KW_WIRE_COMPACT; protocol++) {
@@ -186,8 +184,7 @@ nested_maps(kw_wire_protocol protocol, unsigned levels)
     return out;
 }
 
-static void
-maps_of_values_are_bounded(void)
+KW_TEST(maps_of_values_are_bounded, "/wire/limits/maps_of_values_are_bounded")
 {
     static const unsigned levels[] = {32, 33, 100000}; /* a value and its map are one level of nesting each */
     for (kw_wire_protocol protocol = KW_WIRE_BINARY; protocol <= KW_WIRE_COMPACT; protocol++) {
@@ -208,8 +205,7 @@ maps_of_values_are_bounded(void)
 }
 
 /* Millions of empty structs: each needs one byte of the frame, but more memory as an element of a list. */
-static void
-empty_structs_are_counted(void)
+KW_TEST(empty_structs_are_counted, "/wire/limits/empty_structs_are_counted")
 {
     kw_buffer out = KW_BUFFER_EMPTY;
     const uint32_t count = 4000000;
@@ -226,8 +222,7 @@ empty_structs_are_counted(void)
     kw_buffer_clear(&out);
 }
 
-static void
-memory_is_counted_over_the_whole_message(void)
+KW_TEST(memory_is_counted_over_the_whole_message, "/wire/limits/memory_is_counted_over_the_whole_message")
 {
     /* Ten lists of 1,000 empty trees: one fits the budget, ten do not. */
     kw_buffer out = KW_BUFFER_EMPTY;
@@ -248,8 +243,7 @@ memory_is_counted_over_the_whole_message(void)
 }
 
 /* A struct that is a member needs its own memory; a container is a level of nesting, like a struct. */
-static void
-members_and_containers_count(void)
+KW_TEST(members_and_containers_count, "/wire/limits/members_and_containers_count")
 {
     kw_error error = KW_ERROR_NONE;
     kw_bytes one_left = KW_BYTES_LITERAL("\x1c\0\0");
@@ -266,18 +260,4 @@ members_and_containers_count(void)
     g_assert_nonnull(strstr(error.text, "Tree.children: nesting is deeper than 1"));
     g_assert_false(tree_decodes(KW_WIRE_COMPACT, one_child, deep[1], &error));
     g_assert_true(tree_decodes(KW_WIRE_COMPACT, one_child, deep[2], &error));
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/wire/limits/each_is_rejected_with_its_reason", each_is_rejected_with_its_reason);
-    g_test_add_func("/wire/limits/nesting_is_bounded", nesting_is_bounded);
-    g_test_add_func("/wire/limits/maps_of_values_are_bounded", maps_of_values_are_bounded);
-    g_test_add_func("/wire/limits/empty_structs_are_counted", empty_structs_are_counted);
-    g_test_add_func("/wire/limits/memory_is_counted_over_the_whole_message",
-                    memory_is_counted_over_the_whole_message);
-    g_test_add_func("/wire/limits/members_and_containers_count", members_and_containers_count);
-    return g_test_run();
 }

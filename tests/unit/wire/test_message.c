@@ -4,8 +4,7 @@
 
 static const kw_wire_protocol protocols[] = {KW_WIRE_BINARY, KW_WIRE_COMPACT};
 
-static void
-decoding_reverses_encoding(void)
+KW_TEST(decoding_reverses_encoding, "/wire/message/decoding_reverses_encoding")
 {
     static const int32_t ids[] = {0, 1, 127, 128, -1, INT32_MAX, INT32_MIN};
     for (size_t p = 0; p < G_N_ELEMENTS(protocols); p++) {
@@ -25,8 +24,7 @@ decoding_reverses_encoding(void)
     }
 }
 
-static void
-head_is_the_known_bytes(void)
+KW_TEST(head_is_the_known_bytes, "/wire/message/head_is_the_known_bytes")
 {
     kw_buffer out = KW_BUFFER_EMPTY;
     kw_wire_message_encode(&out, KW_WIRE_BINARY, KW_BYTES_LITERAL("get"), KW_WIRE_CALL, 5);
@@ -52,8 +50,7 @@ refused(kw_wire_protocol protocol, const char *bytes, size_t size, const char *e
 
 #define REFUSED(protocol, bytes, expected) refused(protocol, bytes, sizeof(bytes) - 1, expected)
 
-static void
-bad_heads_are_refused(void)
+KW_TEST(bad_heads_are_refused, "/wire/message/bad_heads_are_refused")
 {
     REFUSED(KW_WIRE_BINARY, "", "ends inside");
     REFUSED(KW_WIRE_BINARY, "\x80\x01\x00", "ends inside");
@@ -76,8 +73,7 @@ bad_heads_are_refused(void)
     REFUSED(KW_WIRE_COMPACT, "\x82\x21\x80\x80", "ends inside");
 }
 
-static void
-frame_has_its_length(void)
+KW_TEST(frame_has_its_length, "/wire/message/frame_has_its_length")
 {
     kw_buffer out = KW_BUFFER_EMPTY;
     kw_buffer_append_text(&out, "before");
@@ -92,8 +88,7 @@ frame_has_its_length(void)
     kw_buffer_clear(&out);
 }
 
-static void
-an_exception_is_decoded_as_encoded(void)
+KW_TEST(an_exception_is_decoded_as_encoded, "/wire/message/an_exception_is_decoded_as_encoded")
 {
     for (size_t p = 0; p < G_N_ELEMENTS(protocols); p++) {
         kw_buffer out = KW_BUFFER_EMPTY;
@@ -110,8 +105,7 @@ an_exception_is_decoded_as_encoded(void)
     }
 }
 
-static void
-methods_are_found(void)
+KW_TEST(methods_are_found, "/wire/message/methods_are_found")
 {
     for (size_t row = 0; row < KW_API_METHOD_COUNT; row++) {
         const kw_wire_method *method = &kw_api_methods[row];
@@ -128,17 +122,4 @@ methods_are_found(void)
     g_assert_null(kw_wire_method_find(kw_api_methods, KW_API_METHOD_COUNT, KW_BYTES_LITERAL("put\0\0")));
     g_assert_true(kw_wire_method_find(kw_hb_methods, KW_HB_METHOD_COUNT, KW_BYTES_LITERAL("getClusterId")) ==
                   &kw_hb_methods[KW_HB_THBaseService_getClusterId]);
-}
-
-int
-main(int argc, char **argv)
-{
-    g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/wire/message/decoding_reverses_encoding", decoding_reverses_encoding);
-    g_test_add_func("/wire/message/head_is_the_known_bytes", head_is_the_known_bytes);
-    g_test_add_func("/wire/message/bad_heads_are_refused", bad_heads_are_refused);
-    g_test_add_func("/wire/message/frame_has_its_length", frame_has_its_length);
-    g_test_add_func("/wire/message/an_exception_is_decoded_as_encoded", an_exception_is_decoded_as_encoded);
-    g_test_add_func("/wire/message/methods_are_found", methods_are_found);
-    return g_test_run();
 }
