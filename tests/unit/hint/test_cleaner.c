@@ -33,9 +33,11 @@ are_right(const char *what, write_model model)
 KW_TEST(test_puts, "/hint/cleaner/puts")
 {
     write_model model = base(KW_WRITE_ORDER_STORE), removals;
-    model.calls = DEEP;
     model.ticks = DEEP + 2;
     are_right("puts", model);
+    model.calls = DEEP;
+    model.unknown = model.moves = 0;
+    are_right("puts that are not given up", model);
     model.calls = 2;
     model.tuples[0] = AB;
     model.first[1] = 1;

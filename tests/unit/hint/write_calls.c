@@ -7,13 +7,16 @@ static kw_hint_put
 put_of(const search *with, const call *of)
 {
     const write_model *model = with->model;
-    kw_hint_put put = kw_hint_put_of(model->tuples, model->paths, of->given);
+    kw_hint_fields tuples[PATHS_MAX];
+    for (size_t i = 0; i < model->paths; i++)
+        tuples[i] = place_hints(with, of->place) >> i & 1 ? model->tuples[i] : 0;
+    kw_hint_put put = kw_hint_put_of(tuples, model->paths, of->given);
     if (!model->no_closure)
         return put;
     put.touched = 0;
     for (size_t i = 0; i < model->paths; i++)
-        if (model->tuples[i] & of->given)
-            put.touched |= model->tuples[i];
+        if (tuples[i] & of->given)
+            put.touched |= tuples[i];
     if (put.touched)
         put.part = kw_hint_part_of(put.touched, of->given);
     return put;
@@ -63,7 +66,7 @@ paths_to_hint(const search *with, const call *of)
     uint8_t paths = 0;
     bool expires = with->model->hint_ttl && !with->model->same_no_hint;
     for (size_t i = 0; i < with->model->paths; i++)
-        if (with->model->tuples[i] & put_of(with, of).touched &&
+        if (place_hints(with, of->place) >> i & 1 && with->model->tuples[i] & put_of(with, of).touched &&
             kw_hint_is_needed(with->model->tuples[i], seen_fields(of), of->given, changed_fields(of),
                               expires))
             paths |= (uint8_t)(1u << i);
@@ -168,7 +171,7 @@ leave_control_cells(const search *with, world *in, const call *of, uint8_t at)
 {
     const kw_hint_program *program = call_program(with, of);
     bool plain = call_step(with, of) == KW_HINT_STEP_PUT;
-    if (program->leaves_writer && !(plain && with->model->no_writer))
+    if (program->leaves_writer && place_marks(with, of->place) && !(plain && with->model->no_writer))
         cell_put(&in->row.writer, at, of->id);
     if (program->leaves_generation)
         cell_put(&in->row.generation, at, of->id);
@@ -303,7 +306,7 @@ mark_removed(const search *with, world *in, const call *of)
         remove_cell(&in->row.generation, of->stamp);
         remove_cell(&in->row.writer, of->stamp);
     }
-    if (!(whole ? with->model->record_unmarked : with->model->field_unmarked))
+    if (place_marks(with, of->place) && !(whole ? with->model->record_unmarked : with->model->field_unmarked))
         cell_put(&in->row.writer, store ? timestamp(with, in, of) : (uint8_t)(of->stamp + 1), of->id);
 }
 
@@ -369,6 +372,8 @@ take_stamp(const search *with, const world *in, int index)
         world next = *in;
         call *of = &next.calls[index];
         of->stamp = MAX((uint8_t)(in->now + error), of->newest);
+        if (with->model->places)
+            next.max_stamp[of->place] = MAX(next.max_stamp[of->place], of->stamp);
         call_begin_step(with, &next, of, of->step + 1u);
         take_step(with, &next, error ? "takes a stamp in the future" : "takes a stamp", index);
     }

@@ -110,7 +110,7 @@ spec_of(const search *with, const call *of)
 
 /* All callers are equal, so the first idle one begins. */
 static void
-begin(const search *with, const world *in, const call *what)
+begin_at(const search *with, const world *in, const call *what, uint8_t place)
 {
     world next = *in;
     int index = 0;
@@ -120,6 +120,7 @@ begin(const search *with, const world *in, const call *what)
         return;
     call *of = &next.calls[index];
     *of = *what;
+    of->place = place;
     next.calls_left--;
     of->spec = (int8_t)spec_begin(&next.specs, spec_of(with, of));
     if (of->spec < 0)
@@ -129,6 +130,15 @@ begin(const search *with, const world *in, const call *what)
         call_begin_step(with, &next, of, 0);
     }
     take_step(with, &next, name_of(of), index);
+}
+
+/* At the present place, or at the one before if not all gateways have reported. */
+static void
+begin(const search *with, const world *in, const call *what)
+{
+    begin_at(with, in, what, in->at);
+    if (in->from != in->at)
+        begin_at(with, in, what, in->from);
 }
 
 /* Puts of all values of these fields. */
@@ -234,6 +244,8 @@ expand(explorer *of, const void *state, void *user)
             find_expand(&with, in, i);
         else if (at->kind == CALL_CLEAN)
             clean_expand(&with, in, i);
+        else if (at->kind == CALL_COPY)
+            copy_expand(&with, in);
         else if (at->kind)
             write_expand(&with, in, i);
         if (at->kind && i < CALLERS_MAX)
@@ -241,6 +253,10 @@ expand(explorer *of, const void *state, void *user)
     }
     begin_calls(&with, in);
     clean_begin(&with, in);
+    if (with.model->places) {
+        copy_begin(&with, in);
+        walk_expand(&with, in);
+    }
     tick(&with, in);
     move(&with, in, ROW);
     move(&with, in, HINT);
@@ -285,7 +301,7 @@ put_first(const search *with, world *in)
         in->monitors[i].linearizations[0] = values;
     unsigned number;
     for (size_t path = 0; path < with->model->paths; path++)
-        if (row_tuple(with, in, path, &number))
+        if (place_hints(with, 0) >> path & 1 && row_tuple(with, in, path, &number))
             in->hints[path][number].at = (uint8_t)(in->now - 1);
 }
 

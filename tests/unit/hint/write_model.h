@@ -12,6 +12,7 @@
 
 #include "hint/clean.h"
 #include "hint/program.h"
+#include "hint/rung.h"
 #include "hint/tuple.h"
 
 #define PATHS_MAX 2
@@ -20,6 +21,7 @@
 #define C 4u
 #define AB (A | B)
 #define ABC (A | B | C)
+#define WALK_MAX 8
 /* In write_model.puts: puts of just these fields. */
 #define GIVES(fields) (1u << (fields))
 
@@ -48,9 +50,17 @@ typedef struct write_model {
     bool hints_only;       /* only invariant H is checked: a region that moves to a slow clock hides writes */
     kw_hint_limits limits; /* of the cleaner, in ticks; the window and `late` also bound the calls */
     kw_hint_program programs[KW_HINT_OPERATIONS]; /* the server's; tests remove safeguards from this copy */
-    int window, late;                             /* what calls do, whatever the cleaner believes */
+    /* The places that gateways pass, in this order, and what each needs before the next one is set. None: all
+     * write and read all paths. Otherwise path 0 is the old one, path 1 the new one. */
+    kw_hint_rules walk[WALK_MAX];
+    unsigned needs[WALK_MAX];
+    int places;
+    int window, late; /* what calls do, whatever the cleaner believes */
 
     /* safeguards to remove */
+    bool no_drain;            /* the next place is set while calls of the one before are in progress */
+    bool copies_before_grace; /* the copy begins before the grace */
+    bool copies_first;    /* the copy begins when the place is set, before all gateways have reported it */
     bool not_awaited;     /* the row is sent together with its hints */
     bool given_alone;     /* a compare writes the given fields only */
     bool plain_fields;    /* a put in place of a compare writes all touched fields */
@@ -73,4 +83,6 @@ typedef struct write_model {
 
 /* The server's programs, limits that fit the calls, and nothing else set. */
 write_model write_model_new(kw_write_order order, kw_hint_fields tuple);
+/* The walk from one place to another; order: that of the model. */
+void write_model_walk(write_model *model, kw_hint_place from, kw_hint_place to);
 explored write_model_explore(const write_model *model, uint64_t states_max);

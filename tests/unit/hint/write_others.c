@@ -61,6 +61,45 @@ find_expand(const search *with, const world *in, int index)
               index);
 }
 
+/* --- the copier ----------------------------------------------------------------------------------- */
+
+void
+copy_begin(const search *with, const world *in)
+{
+    world next = *in;
+    bool begins = with->model->copies_first || in->from == in->at;
+    bool graced = with->model->copies_before_grace || !(with->model->needs[in->at] & KW_HINT_NEEDS_GRACE) ||
+                  is_after_grace(in);
+    if (in->calls[CLEANER].kind || in->copied || !begins || !graced ||
+        !(with->model->needs[in->at] & KW_HINT_NEEDS_COPY))
+        return;
+    next.calls[CLEANER] = (call){.kind = CALL_COPY, .spec = -1};
+    take_step(with, &next, "the copy begins", CLEANER);
+}
+
+/* Reads the row, then writes its hint for the new path, without a timestamp. */
+void
+copy_expand(const search *with, const world *in)
+{
+    world next = *in;
+    call *of = &next.calls[CLEANER];
+    unsigned number = 0;
+    bool reads = !of->step;
+    if (reads && !has_passed(with, in, row_newest(with, in, ABC)))
+        return;
+    if (reads && row_tuple(with, in, 1, &number)) {
+        of->step = 1;
+        of->tuple = (uint8_t)number;
+        take_step(with, &next, "reads the row", CLEANER);
+        return;
+    }
+    if (!reads)
+        hint_put(with, &next, 1, of->tuple);
+    memset(of, 0, sizeof *of);
+    next.copied = 1;
+    take_step(with, &next, "the copy ends", CLEANER);
+}
+
 /* --- the cleaner ---------------------------------------------------------------------------------- */
 
 static kw_hint_facts

@@ -104,7 +104,8 @@ row_lacks_hint(const search *with, const world *in)
 {
     unsigned number;
     for (size_t path = 0; path < with->model->paths; path++)
-        if (row_tuple(with, in, path, &number) && !hint_is_visible(with, in, path, number))
+        if (paths_read(with, in) >> path & 1 && row_tuple(with, in, path, &number) &&
+            !hint_is_visible(with, in, path, number))
             return true;
     return false;
 }

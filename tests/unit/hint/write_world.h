@@ -43,7 +43,8 @@ typedef enum call_kind {
     CALL_REMOVE,
     CALL_GET,
     CALL_FIND,
-    CALL_CLEAN
+    CALL_CLEAN,
+    CALL_COPY
 } call_kind;
 
 typedef struct call {
@@ -62,9 +63,9 @@ typedef struct call {
     uint8_t sent_at, hinted_at;
     uint8_t path, tuple; /* finds and cleans */
     uint8_t hint_at, earliest, stale;
+    uint8_t place;  /* the index in the walk at which it runs */
     uint8_t exempt; /* this write can take effect at any time later, or never */
     int8_t spec;
-    uint8_t padding;
     uint16_t result;
 } call;
 
@@ -74,8 +75,11 @@ typedef struct world {
     call calls[CALLS];
     spec_ops specs;
     uint8_t now, slow[2], next_id, wrong;
-    uint8_t
-        lost; /* a compare has replaced a plain write that it could not notice: only invariant H is checked */
+    /* A compare has replaced a plain write that it could not notice: only invariant H is checked. */
+    uint8_t at, from;            /* of the walk; `from` while some gateways have not reported */
+    uint8_t copied;              /* the copy of this place has ended */
+    uint8_t max_stamp[WALK_MAX]; /* the newest stamp that was taken at each place */
+    uint8_t lost;
     uint8_t ticks_left, moves_left, row_moves_left, calls_left, unknown_left, cleans_left;
     monitor monitors[2]; /* the last one is only in the state if it is used */
 } world;
@@ -126,6 +130,19 @@ void get_expand(const search *with, const world *in, int index);
 void find_expand(const search *with, const world *in, int index);
 void clean_expand(const search *with, const world *in, int index);
 void clean_begin(const search *with, const world *in);
+
+void copy_begin(const search *with, const world *in);
+void copy_expand(const search *with, const world *in);
+
+/* --- write_walk.c --------------------------------------------------------------------------------- */
+
+/* Bits: the paths whose hints calls at this place write. */
+uint8_t place_hints(const search *with, unsigned place);
+bool place_marks(const search *with, unsigned place);
+/* Bits: the paths that readers can use now. */
+uint8_t paths_read(const search *with, const world *in);
+void walk_expand(const search *with, const world *in);
+bool is_after_grace(const world *in);
 
 /* --- write_model.c -------------------------------------------------------------------------------- */
 
