@@ -23,40 +23,13 @@ endif()
 target_compile_definitions(kw_flags INTERFACE _GNU_SOURCE G_LOG_DOMAIN="keyway"
   KW_VERSION="${PROJECT_VERSION}")
 
-# kw_own_headers(TARGET NAME): targets that link TARGET can include the headers of this folder as "NAME/....h". Other targets
-# cannot: TARGET has its own include folder, with symbolic links to these headers. Headers in a subfolder with a
-# CMakeLists.txt belong to another module, and are left out.
-function(kw_own_headers target name)
-  set(folder ${PROJECT_BINARY_DIR}/headers/${target})
-  file(REMOVE_RECURSE ${folder})
-  file(GLOB_RECURSE headers RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS *.h *.def *.inc)
-  file(GLOB inner RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} */CMakeLists.txt)
-  list(TRANSFORM inner REPLACE "/CMakeLists.txt$" "/")
-  foreach(header ${headers})
-    set(own ON)
-    foreach(module ${inner})
-      string(FIND ${header} ${module} at)
-      if(at EQUAL 0)
-        set(own OFF)
-      endif()
-    endforeach()
-    if(own)
-      get_filename_component(place ${folder}/${name}/${header} DIRECTORY)
-      file(MAKE_DIRECTORY ${place})
-      file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR}/${header} ${folder}/${name}/${header} SYMBOLIC)
-    endif()
-  endforeach()
-  target_include_directories(${target} PUBLIC ${folder})
-endfunction()
-
 # kw_module(NAME SOURCES ... USES ...): one folder of the server as the static library kw_NAME. USES are the targets that it
-# links. It sees their headers and those that they see; tests/lint/arrows.py compares its includes with the table in
-# server/README.md.
+# links. Every module can include every header of server/ as "MODULE/....h"; tests/lint/arrows.py compares the includes with
+# the table in server/README.md.
 function(kw_module name)
   cmake_parse_arguments(MODULE "" "" "SOURCES;USES" ${ARGN})
   add_library(kw_${name} STATIC ${MODULE_SOURCES})
-  file(RELATIVE_PATH path ${PROJECT_SOURCE_DIR}/server ${CMAKE_CURRENT_SOURCE_DIR})
-  kw_own_headers(kw_${name} ${path})
+  target_include_directories(kw_${name} PUBLIC ${PROJECT_SOURCE_DIR}/server)
   target_link_libraries(kw_${name} PUBLIC ${MODULE_USES} PRIVATE kw_flags)
   target_compile_options(kw_${name} PRIVATE -fexceptions) # server/base/guard.h unwinds the stack
 endfunction()
