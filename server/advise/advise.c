@@ -110,10 +110,10 @@ judge(const kw_candidate *candidate, const kw_advise_settings *settings, const k
       kw_arena *arena)
 {
     const kw_table *table = candidate->table;
-    kw_advised_path *paths = KW_ARENA_ARRAY(arena, kw_advised_path, table->paths_count);
-    kw_keyed *keyed = KW_ARENA_ARRAY(arena, kw_keyed, table->paths_count);
-    for (size_t index = 0; index < table->paths_count && may_continue(settings, KW_EFFORT_LOOK, arena);
-         index++) {
+    kw_advised_path *paths = KW_ARENA_ARRAY(arena, kw_advised_path, table->queried_paths_count);
+    kw_keyed *keyed = KW_ARENA_ARRAY(arena, kw_keyed, table->queried_paths_count);
+    for (size_t index = 0;
+         index < table->queried_paths_count && may_continue(settings, KW_EFFORT_LOOK, arena); index++) {
         paths[index].path = &table->paths[index];
         encode_keys(candidate, &table->paths[index], settings, arena, &keyed[index], &paths[index]);
         sort_keys(&keyed[index], arena);

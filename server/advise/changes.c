@@ -140,15 +140,15 @@ list_path(const kw_path *old, const kw_path *fresh, kw_buffer *out)
 static void
 list_paths(const kw_table *old, const kw_table *fresh, kw_buffer *out)
 {
-    for (size_t i = 0; i < fresh->paths_and_association_count; i++) {
-        int index = kw_table_find_path_or_association(old, kw_bytes_of_text(fresh->paths[i].name));
+    for (size_t i = 0; i < fresh->paths_count; i++) {
+        int index = kw_table_find_path(old, kw_bytes_of_text(fresh->paths[i].name));
         if (index >= 0)
             list_path(&old->paths[index], &fresh->paths[i], out);
         else
             kw_buffer_printf(out, "  path %s: new\n", fresh->paths[i].name);
     }
-    for (size_t i = 0; i < old->paths_and_association_count; i++)
-        if (kw_table_find_path_or_association(fresh, kw_bytes_of_text(old->paths[i].name)) < 0)
+    for (size_t i = 0; i < old->paths_count; i++)
+        if (kw_table_find_path(fresh, kw_bytes_of_text(old->paths[i].name)) < 0)
             kw_buffer_printf(out, "  path %s: dropped; its rows stay until `keyway forget %s --path %s`\n",
                              old->paths[i].name, fresh->name, old->paths[i].name);
 }

@@ -78,7 +78,7 @@ print_rule(const kw_layout *layout, char sign, kw_buffer *out)
 static bool
 can_change_online(const kw_path *path)
 {
-    return path != path->table->association && kw_layout_choice(path->layout).kind == KW_CHOICE_NONE;
+    return path->content == KW_CONTENT_RECORDS && kw_layout_choice(path->layout).kind == KW_CHOICE_NONE;
 }
 
 /* Prints what happens if the table has rows. `online`: what policy.source store does then; NULL: it rejects
@@ -106,7 +106,7 @@ static bool
 can_add_online(const kw_path *path)
 {
     const kw_table *table = path->table;
-    for (size_t index = 0; index < table->paths_count; index++)
+    for (size_t index = 0; index < table->queried_paths_count; index++)
         if (!can_change_online(&table->paths[index]))
             return false;
     return can_change_online(path);
@@ -143,18 +143,18 @@ static void
 diff_paths(const kw_diff_records *records, kw_buffer *out)
 {
     const kw_table *old = records->old, *fresh = records->fresh;
-    for (size_t index = 0; index < old->paths_and_association_count; index++) {
+    for (size_t index = 0; index < old->paths_count; index++) {
         const kw_path *path = &old->paths[index];
-        int other = kw_table_find_path_or_association(fresh, kw_bytes_of_text(path->name));
+        int other = kw_table_find_path(fresh, kw_bytes_of_text(path->name));
         if (other < 0)
             kw_buffer_printf(out, "  path %s is removed; its store table %.*s remains unchanged\n",
                              path->name, (int)path->store_table.size, (const char *)path->store_table.data);
         else
             diff_path(records, path, &fresh->paths[other], out);
     }
-    for (size_t index = 0; index < fresh->paths_and_association_count; index++) {
+    for (size_t index = 0; index < fresh->paths_count; index++) {
         const kw_path *path = &fresh->paths[index];
-        if (kw_table_find_path_or_association(old, kw_bytes_of_text(path->name)) >= 0)
+        if (kw_table_find_path(old, kw_bytes_of_text(path->name)) >= 0)
             continue;
         kw_buffer_printf(out, "  path %s is new (layout %u, %.*s)\n", path->name,
                          kw_layout_number(path->layout), FINGERPRINT_DIGITS,
@@ -204,7 +204,7 @@ kw_policy_diff(const kw_policy *old, const kw_policy *fresh, const kw_diff_sampl
         const kw_table *table = kw_policy_table(fresh, number);
         if (!kw_policy_find_table(old, kw_bytes_of_text(table->name)))
             kw_buffer_printf(&out, "table %s is new, with %zu store tables\n", table->name,
-                             table->paths_and_association_count);
+                             table->paths_count);
     }
     if (out.size == 0)
         kw_buffer_printf(&out, "no difference in tables, fields, rules and queries\n");

@@ -101,8 +101,8 @@ kw_diff_queries(const kw_diff_records *records, kw_buffer *out)
     if (records->count == 0)
         return;
     kw_diff_record(records, 0, arena, &self.old, &self.fresh);
-    for (size_t path = 0; path < records->old->paths_count; path++)
+    for (size_t path = 0; path < records->old->queried_paths_count; path++)
         compare_along(&self, records->old, records->old->paths[path].layout);
-    for (size_t path = 0; path < records->fresh->paths_count; path++)
+    for (size_t path = 0; path < records->fresh->queried_paths_count; path++)
         compare_along(&self, records->fresh, records->fresh->paths[path].layout);
 }

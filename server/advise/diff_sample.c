@@ -105,7 +105,7 @@ fits(const kw_table *table, size_t field, kw_value value, kw_arena *arena)
     bool good = kw_table_check_value(table, field, value, NULL);
     kw_value *values = KW_ARENA_ARRAY(arena, kw_value, table->fields_count);
     values[field] = value;
-    for (size_t path = 0; good && path < table->paths_and_association_count; path++) {
+    for (size_t path = 0; good && path < table->paths_count; path++) {
         const kw_layout *layout = table->paths[path].layout;
         for (size_t index = 0; good && index < kw_layout_component_count(layout); index++) {
             const kw_component *component = kw_layout_component(layout, index);

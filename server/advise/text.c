@@ -177,7 +177,7 @@ static const kw_spread *
 tightest(const kw_candidate *candidate, const kw_advised *advised)
 {
     const kw_spread *least = &advised->paths[0].regions;
-    for (size_t index = 1; index < candidate->table->paths_count; index++) {
+    for (size_t index = 1; index < candidate->table->queried_paths_count; index++) {
         if (advised->paths[index].regions.window_places < least->window_places)
             least = &advised->paths[index].regions;
     }
@@ -275,8 +275,7 @@ compare(texts *to, const kw_candidate *candidates, size_t which, const kw_advise
     compare_writes(&found, tightest(candidate, one), tightest(&candidates[0], base), window);
     for (size_t index = 0; index < settings->queries_count; index++)
         compare_query(&found, candidate->queries[index].name, &one->queries[index], &base->queries[index]);
-    compare_keys(&found, one, candidate->table->paths_and_association_count, base,
-                 candidates[0].table->paths_and_association_count);
+    compare_keys(&found, one, candidate->table->paths_count, base, candidates[0].table->paths_count);
     describe_trade(to, candidate->name, candidates[0].name, &found);
 }
 
@@ -288,7 +287,7 @@ kw_advise_words(const kw_candidate *candidates, size_t count, const kw_advise_se
     const char *window = window_name(advice, arena);
     for (size_t which = 0; which < count; which++) {
         const kw_advised *advised = &advice->candidates[which];
-        for (size_t index = 0; index < candidates[which].table->paths_count; index++)
+        for (size_t index = 0; index < candidates[which].table->queried_paths_count; index++)
             describe_path(&to, &candidates[which], &advised->paths[index], window, arena);
         for (size_t index = 0; index < settings->queries_count; index++)
             describe_query(&to, &candidates[which], &candidates[which].queries[index],

@@ -59,15 +59,14 @@ placement_of(const kw_placement *placement, kw_arena *arena)
 }
 
 static kw_path_facts
-path_of(const kw_path *path, bool association, kw_arena *arena)
+path_of(const kw_path *path, kw_arena *arena)
 {
-    size_t count = MAX(1, path->placements_count); /* the association has none */
+    size_t count = path->placements_count;
     kw_path_facts facts = {.name = path->name,
-                           .association = association,
+                           .association = path->content == KW_CONTENT_LOCATORS,
                            .placements = KW_ARENA_ARRAY(arena, kw_placement_facts, count),
                            .placements_count = count};
-    facts.placements[0] = rule_of(path->layout);
-    for (size_t i = 0; i < path->placements_count; i++)
+    for (size_t i = 0; i < count; i++)
         facts.placements[i] = placement_of(&path->placements[i], arena);
     return facts;
 }
@@ -77,7 +76,7 @@ add_dropped(const kw_table *table, kw_facts *facts, kw_arena *arena)
 {
     for (size_t i = 0; i < table->placements_count; i++)
         if (kw_path_is_dropped(table->placements[i].path))
-            facts->paths[facts->paths_count++] = path_of(table->placements[i].path, false, arena);
+            facts->paths[facts->paths_count++] = path_of(table->placements[i].path, arena);
 }
 
 static const char *
@@ -105,11 +104,10 @@ kw_facts_of_table(const kw_table *table, kw_arena *arena)
     facts->fields = KW_ARENA_ARRAY(arena, kw_field_facts, table->fields_count);
     for (size_t i = 0; i < table->fields_count; i++)
         facts->fields[i] = field_of(&table->fields[i], arena);
-    facts->paths_count = table->paths_and_association_count;
-    facts->paths =
-        KW_ARENA_ARRAY(arena, kw_path_facts, table->paths_and_association_count + table->placements_count);
-    for (size_t i = 0; i < table->paths_and_association_count; i++)
-        facts->paths[i] = path_of(&table->paths[i], &table->paths[i] == table->association, arena);
+    facts->paths_count = table->paths_count;
+    facts->paths = KW_ARENA_ARRAY(arena, kw_path_facts, table->placements_count);
+    for (size_t i = 0; i < table->paths_count; i++)
+        facts->paths[i] = path_of(&table->paths[i], arena);
     add_dropped(table, facts, arena);
     return facts;
 }

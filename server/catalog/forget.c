@@ -281,8 +281,7 @@ check_served_here(const forgetting *self, kw_error *ret_error)
             "this gateway serves table %s; take it out of the policy first, or name a path that "
             "the policy does not have (--path)",
             request->table);
-    return self->retired_only ||
-           kw_table_find_path_or_association(table, kw_bytes_of_text(request->path)) < 0 ||
+    return self->retired_only || kw_table_find_path(table, kw_bytes_of_text(request->path)) < 0 ||
            kw_error_set(
                ret_error, KW_REFUSED,
                "this gateway serves table %s with the path %s; take the path out of the policy first",
@@ -365,7 +364,7 @@ is_served(const forgetting *self)
 {
     const kw_forget_request *request = &self->request;
     const kw_table *table = kw_policy_find_table(request->policy, kw_bytes_of_text(request->table));
-    return table && kw_table_find_path_or_association(table, kw_bytes_of_text(request->path)) >= 0;
+    return table && kw_table_find_path(table, kw_bytes_of_text(request->path)) >= 0;
 }
 
 static bool

@@ -35,7 +35,7 @@ list_zones(const kw_policy *policy)
     GPtrArray *zones = g_ptr_array_new();
     for (size_t i = 0; i < kw_policy_table_count(policy); i++) {
         const kw_table *table = kw_policy_table(policy, i);
-        for (size_t j = 0; j < table->paths_and_association_count; j++)
+        for (size_t j = 0; j < table->paths_count; j++)
             add_zones_of_path(zones, &table->paths[j]);
     }
     return zones;

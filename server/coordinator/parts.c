@@ -2,11 +2,17 @@
  * swept. */
 #include "coordinator/coordinator_internal.h"
 
+static bool
+holds_swept_rows(const kw_placement *placement)
+{
+    return placement->content == KW_CONTENT_RECORDS && placement->role.put > 0;
+}
+
 const kw_placement *
 kw_change_find_swept(const kw_table *table, uint64_t part)
 {
     for (size_t i = 0; i < table->placements_count; i++)
-        if (table->placements[i].role.put > 0 && part-- == 0)
+        if (holds_swept_rows(&table->placements[i]) && part-- == 0)
             return &table->placements[i];
     return NULL;
 }

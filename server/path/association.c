@@ -83,7 +83,7 @@ check_key(kw_association_lookup *self, const kw_placement *placement, kw_bytes k
                        ret_error, KW_CORRUPT,
                        "table %s: the association %s holds a row key of path %s that does not belong to this "
                        "record",
-                       table->name, table->association->name, placement->path->name);
+                       table->name, table->locators->path->name, placement->path->name);
 }
 
 /* Copies the row keys from the association's row. False after an error. */
@@ -228,7 +228,7 @@ make_write(kw_association_lookup *self, kw_error *ret_error)
     self->write = (kw_write){.kind = KW_WRITE_PUT,
                              .fenced = true,
                              .era = group->call->era,
-                             .table = table->association->store_table,
+                             .table = table->locators->store_table,
                              .row = self->row,
                              .cells = cells,
                              .cells_count = count,
@@ -277,7 +277,7 @@ on_written(void *user, kw_outcome outcome, bool applied, const kw_error *error)
         kw_error_set(&contended, KW_UNAVAILABLE,
                      "table %s: writes of other gateways kept changing the record's row in the association "
                      "%s; try again",
-                     self->group->table->name, self->group->table->association->name);
+                     self->group->table->name, self->group->table->locators->path->name);
         finish_lookup(self, error ? error : &contended);
     }
 }
@@ -331,9 +331,9 @@ begin_lookup(lookup_group *group, size_t at, const kw_record *record, kw_buffer 
     self->defaults = KW_ARENA_ARRAY(arena, kw_bytes, group->table->placements_count);
     self->has_cell = KW_ARENA_ARRAY(arena, bool, group->table->placements_count);
     self->written_ms = KW_ARENA_ARRAY(arena, int64_t, group->table->placements_count);
-    if (!kw_row_key(group->table->association, record, scratch, arena, &self->row, &self->entry->error))
+    if (!kw_row_key(group->table->locators, record, scratch, arena, &self->row, &self->entry->error))
         return;
-    self->get = (kw_get){.table = group->table->association->store_table,
+    self->get = (kw_get){.table = group->table->locators->store_table,
                          .row = self->row,
                          .max_versions = 1,
                          .deadline = group->call->deadline};
@@ -356,7 +356,7 @@ void
 kw_association_find(kw_call *call, const kw_table *table, const kw_record *const *records, size_t count,
                     bool create, int64_t stamp, kw_association_found done, void *user)
 {
-    g_assert(table->association);
+    g_assert(table->locators);
     lookup_group *group = KW_ARENA_NEW(call->arena, lookup_group);
     *group = (lookup_group){.call = call,
                             .table = table,

@@ -79,7 +79,7 @@ make_forget(forgetting *group, kw_association_lookup *lookup, forget_one *ret_on
     ret_one->write = (kw_write){.kind = KW_WRITE_DELETE,
                                 .fenced = true,
                                 .era = group->call->era,
-                                .table = table->association->store_table,
+                                .table = table->locators->store_table,
                                 .row = lookup->row,
                                 .columns = columns,
                                 .columns_count = count,
@@ -92,7 +92,7 @@ void
 kw_association_forget(kw_call *call, const kw_table *table, const kw_association_entry *const *entries,
                       size_t count, kw_association_forgotten done, void *user)
 {
-    g_assert(table->association);
+    g_assert(table->locators);
     forgetting *group = KW_ARENA_NEW(call->arena, forgetting);
     *group = (forgetting){.call = call, .table = table, .done = done, .user = user};
     group->writes = KW_ARENA_ARRAY(call->arena, forget_one, count);

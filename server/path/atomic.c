@@ -8,7 +8,7 @@
 bool
 kw_atomic_check_path(const kw_table *table, const char *verb, kw_error *ret_error)
 {
-    if (table->chosen && !table->association)
+    if (table->chosen && !table->locators)
         return kw_error_set(
             ret_error, KW_INVALID,
             "table %s: %s needs to know a record's row, and its bucket is chosen at each put; "

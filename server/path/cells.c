@@ -52,11 +52,11 @@ kw_key_check(const kw_table *table, const kw_record *key, kw_error *ret_error)
 }
 
 bool
-kw_row_key(const kw_path *path, const kw_record *record, kw_buffer *scratch, kw_arena *arena,
+kw_row_key(const kw_placement *placement, const kw_record *record, kw_buffer *scratch, kw_arena *arena,
            kw_bytes *ret_key, kw_error *ret_error)
 {
     scratch->size = 0;
-    if (!kw_layout_encode(path->layout, record, scratch, ret_error))
+    if (!kw_layout_encode(placement->layout, record, scratch, ret_error))
         return false;
     *ret_key = kw_arena_copy(arena, kw_buffer_bytes(scratch));
     return true;

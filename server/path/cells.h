@@ -14,8 +14,8 @@ bool kw_key_check(const kw_table *table, const kw_record *key, kw_error *ret_err
 /* Returns the names of the identity fields, for example "order_id, created". */
 const char *kw_identity_names(const kw_table *table, kw_arena *arena);
 
-/* Encodes the row key under a path. `scratch` can be reused by the next call. */
-bool kw_row_key(const kw_path *path, const kw_record *record, kw_buffer *scratch, kw_arena *arena,
+/* Encodes the row key in a placement. `scratch` can be reused by the next call. */
+bool kw_row_key(const kw_placement *placement, const kw_record *record, kw_buffer *scratch, kw_arena *arena,
                 kw_bytes *ret_key, kw_error *ret_error);
 
 /* Builds the cells of a put: counters first, then the other stored fields and map entries present. Adds the

@@ -27,6 +27,8 @@ typedef struct finding {
 static unsigned
 step_of(const kw_placement *placement, const kw_table *table, kw_rows_use use)
 {
+    if (placement->content != KW_CONTENT_RECORDS)
+        return 0;
     switch (use) {
     case KW_ROWS_GET:
         return !placement->role.get || placement->path != &table->paths[0] ? 0 : placement->role.scan ? 1 : 2;
@@ -69,7 +71,7 @@ chooses_bucket(const kw_placement *placement)
 static uint32_t
 rows_in(const kw_table *table, const kw_placement *placement, kw_rows_use use)
 {
-    bool anywhere = use != KW_ROWS_PUT && !table->association && chooses_bucket(placement);
+    bool anywhere = use != KW_ROWS_PUT && !table->locators && chooses_bucket(placement);
     return anywhere ? kw_layout_choice(placement->layout).buckets : 1;
 }
 
@@ -277,7 +279,7 @@ needs_association(const finding *self)
     bool chosen = false;
     for (size_t i = 0; i < self->placements_count; i++)
         chosen = chosen || chooses_bucket(self->placements[i]);
-    return chosen && self->table->association;
+    return chosen && self->table->locators;
 }
 
 void

@@ -187,7 +187,7 @@ sum_up_failure(const kw_batch *batch, const addition *added, size_t failed, kw_w
     result->outcome = maybe ? KW_OUTCOME_UNKNOWN : KW_OUTCOME_FAILED;
     result->error = batch->written[failed].error;
     result->error.maybe_applied = maybe;
-    if (table->paths_count == 1)
+    if (table->queried_paths_count == 1)
         return;
     kw_error_prefix(&result->error, "table %s, path %s", table->name, batch->placements[failed]->path->name);
     if (applied->len)
@@ -224,7 +224,7 @@ forgotten(void *user, const kw_error *errors)
         kw_error_prefix(&result->error,
                         "table %s: the record is removed, but its row in the association %s may remain; "
                         "remove it again",
-                        batch->table->name, batch->table->association->name);
+                        batch->table->name, batch->table->locators->path->name);
     }
     batch->after(batch);
 }
@@ -252,7 +252,7 @@ all_written(void *user)
     kw_batch *batch = user;
     for (size_t i = 0; i < batch->additions_count; i++)
         sum_up(batch, &batch->additions[i], &batch->results[batch->additions[i].index]);
-    if (batch->table->association)
+    if (batch->table->locators)
         forget_removed(batch);
     else
         batch->after(batch);

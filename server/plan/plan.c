@@ -14,7 +14,7 @@ choose(const kw_record_query *query, const kw_normalized_query *normalized, kw_a
        kw_path_analysis *analyses, size_t *ret_count)
 {
     size_t first = query->path < 0 ? 0 : (size_t)query->path;
-    size_t end = query->path < 0 ? normalized->table->paths_count : first + 1;
+    size_t end = query->path < 0 ? normalized->table->queried_paths_count : first + 1;
     kw_path_analysis best = {.path = NULL};
     *ret_count = 0;
     for (size_t index = first;
@@ -51,7 +51,7 @@ refuse_if_only_filling(const kw_record_query *query, const kw_normalized_query *
     if (best->eligible && (best->narrow || query->full_scan))
         return false;
     const kw_table *table = normalized->table;
-    for (size_t index = 0; query->path < 0 && index < table->paths_count; index++) {
+    for (size_t index = 0; query->path < 0 && index < table->queried_paths_count; index++) {
         const kw_path *path = &table->paths[index];
         kw_path_analysis analysis;
         if (!kw_path_is_filling(path))
@@ -220,7 +220,8 @@ static bool
 make(const kw_record_query *query, const kw_normalized_query *normalized, kw_arena *arena,
      const kw_plan **ret_plan, kw_error *ret_error)
 {
-    kw_path_analysis *analyses = KW_ARENA_ARRAY(arena, kw_path_analysis, normalized->table->paths_count);
+    kw_path_analysis *analyses =
+        KW_ARENA_ARRAY(arena, kw_path_analysis, normalized->table->queried_paths_count);
     size_t count;
     kw_path_analysis best = choose(query, normalized, arena, analyses, &count);
     if (refuse_if_only_filling(query, normalized, &best, arena, ret_error))
@@ -244,7 +245,7 @@ bool
 kw_plan_make_within(const kw_record_query *query, kw_effort *effort, kw_arena *arena,
                     const kw_plan **ret_plan, kw_error *ret_error)
 {
-    g_assert(query->path < (int)query->table->paths_count);
+    g_assert(query->path < (int)query->table->queried_paths_count);
     g_assert(!query->placement || query->placement->path == &query->table->paths[query->path]);
     const kw_normalized_query *normalized;
     const kw_path *named = query->path < 0 ? NULL : &query->table->paths[query->path];

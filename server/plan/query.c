@@ -100,7 +100,7 @@ void
 kw_record_query_encode(const kw_record_query *query, kw_buffer *out)
 {
     g_assert(query->range_field < (int)query->table->fields_count);
-    g_assert(query->path < (int)query->table->paths_count);
+    g_assert(query->path < (int)query->table->queried_paths_count);
     const kw_table *table = query->table;
     kw_buffer_append_byte(out, VERSION);
     put_bytes(out, kw_bytes_of_text(query->path < 0 ? "" : table->paths[query->path].name));
@@ -326,7 +326,7 @@ take_head(kw_reading *reading, kw_record_query *query, uint8_t *ret_flags)
         return malformed(reading);
     if (path.size == 0)
         return true;
-    query->path = kw_table_find_path(reading->table, path);
+    query->path = kw_table_find_queried_path(reading->table, path);
     return query->path >= 0 ||
            kw_error_set(reading->error, KW_INVALID,
                         "the query of the cursor names a path that table %s does not have",

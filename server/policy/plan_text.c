@@ -40,7 +40,7 @@ static void
 describe_new(const planning *self, const kw_table *table, kw_buffer *lines)
 {
     kw_buffer_append_text(lines, "  new\n");
-    for (size_t i = 0; i < table->paths_count; i++) {
+    for (size_t i = 0; i < table->queried_paths_count; i++) {
         int64_t rows = kw_admission_checked_rows(self->preview, table->number, i);
         if (rows > 0)
             kw_buffer_printf(lines,
@@ -169,7 +169,7 @@ static bool
 describe_key_changes(const kw_table *old, const kw_table *fresh, kw_buffer *lines)
 {
     bool adds = false, copies = false;
-    for (size_t i = 0; i < fresh->paths_count; i++) {
+    for (size_t i = 0; i < fresh->queried_paths_count; i++) {
         const kw_path *path = &fresh->paths[i];
         const kw_placement *before = second_placement(old, path->name);
         const kw_placement *after = second_placement(fresh, path->name);

@@ -45,7 +45,7 @@ recorded_placement(const kw_admission *preview, const kw_path *path)
 static const kw_path *
 next_changed_path(const kw_admission *preview, const kw_table *table, size_t from)
 {
-    for (size_t i = from; i < table->paths_count; i++) {
+    for (size_t i = from; i < table->queried_paths_count; i++) {
         const kw_path *path = &table->paths[i];
         const kw_placement_facts *recorded = recorded_placement(preview, path);
         if (recorded && (!g_str_equal(recorded->fingerprint, kw_layout_fingerprint(path->layout)) ||
@@ -66,7 +66,7 @@ after_path(const kw_path *path)
 static const kw_path *
 find_changed_path(const kw_change_proposal *proposal, const kw_table *table)
 {
-    for (size_t i = 0; i < table->paths_count; i++)
+    for (size_t i = 0; i < table->queried_paths_count; i++)
         if (!recorded_placement(proposal->preview, &table->paths[i]))
             return NULL;
     const kw_path *changed = next_changed_path(proposal->preview, table, 0);

@@ -29,7 +29,7 @@ kw_change_list_added(const kw_change_proposal *proposal, const kw_table *table, 
     size_t count = 0;
     if (!recorded_placement(proposal, table, table->paths->name))
         return 0;
-    for (size_t i = 0; i < table->paths_count; i++) {
+    for (size_t i = 0; i < table->queried_paths_count; i++) {
         const kw_path *path = &table->paths[i];
         const kw_placement_facts *recorded = recorded_placement(proposal, table, path->name);
         if (!recorded)
@@ -43,7 +43,7 @@ kw_change_list_added(const kw_change_proposal *proposal, const kw_table *table, 
 size_t
 kw_change_count_added(const kw_change_proposal *proposal, const kw_table *table)
 {
-    g_autofree const kw_path **added = g_new(const kw_path *, table->paths_count);
+    g_autofree const kw_path **added = g_new(const kw_path *, table->queried_paths_count);
     return kw_change_list_added(proposal, table, added);
 }
 
@@ -159,7 +159,7 @@ bool
 kw_change_propose_paths(const kw_change_proposal *proposal, const kw_table *table, kw_change_record *records,
                         size_t *count, kw_arena *arena)
 {
-    g_autofree const kw_path **added = g_new(const kw_path *, table->paths_count);
+    g_autofree const kw_path **added = g_new(const kw_path *, table->queried_paths_count);
     size_t added_count = kw_change_list_added(proposal, table, added);
     if (added_count == 0 || added_count > KW_CHANGE_PATHS_MAX || kw_change_find_under_way(proposal, table) ||
         kw_change_missing_statement(proposal) || changes_atomics(proposal, table))
@@ -176,7 +176,7 @@ static bool
 explain_other(const kw_change_proposal *proposal, const kw_table *table, kw_error *ret_reason)
 {
     const kw_change_record *other = kw_change_find_under_way(proposal, table);
-    g_autofree const kw_path **added = g_new(const kw_path *, table->paths_count);
+    g_autofree const kw_path **added = g_new(const kw_path *, table->queried_paths_count);
     size_t count = kw_change_list_added(proposal, table, added);
     if (!other || (count ? kw_change_has_path(other, added[0]->name) : !other->adds))
         return false;
@@ -191,7 +191,7 @@ explain_other(const kw_change_proposal *proposal, const kw_table *table, kw_erro
 bool
 kw_change_explain_paths(const kw_change_proposal *proposal, const kw_table *table, kw_error *ret_reason)
 {
-    g_autofree const kw_path **added = g_new(const kw_path *, table->paths_count);
+    g_autofree const kw_path **added = g_new(const kw_path *, table->queried_paths_count);
     size_t count = kw_change_list_added(proposal, table, added);
     const char *missing = kw_change_missing_statement(proposal);
     if (explain_other(proposal, table, ret_reason))

@@ -44,9 +44,9 @@ keeps_paths(const kw_change_proposal *proposal, const kw_table *table)
     size_t serving = 0, same = 0;
     for (size_t i = 0; i < facts->paths_count; i++)
         serving += kw_path_facts_serving(&facts->paths[i]) != NULL;
-    for (size_t i = 0; i < table->paths_and_association_count; i++)
+    for (size_t i = 0; i < table->paths_count; i++)
         same += is_recorded(facts, &table->paths[i]);
-    return same == serving && same == table->paths_and_association_count;
+    return same == serving && same == table->paths_count;
 }
 
 bool

@@ -13,7 +13,7 @@
 static bool
 has_recorded(const kw_table *table, const kw_path_facts *recorded)
 {
-    int index = kw_table_find_path_or_association(table, kw_bytes_of_text(recorded->name));
+    int index = kw_table_find_path(table, kw_bytes_of_text(recorded->name));
     const kw_placement_facts *serving = kw_path_facts_serving(recorded);
     const kw_layout *layout = index >= 0 ? table->paths[index].layout : NULL;
     return layout && serving->layout == kw_layout_number(layout) &&
@@ -37,13 +37,13 @@ list_dropped(const kw_change_proposal *proposal, const kw_table *table, const kw
         const kw_path_facts *recorded = &facts->paths[i];
         if (!kw_path_facts_serving(recorded))
             continue;
-        if (kw_table_find_path_or_association(table, kw_bytes_of_text(recorded->name)) < 0 &&
-            !recorded->association && i > 0)
+        if (kw_table_find_path(table, kw_bytes_of_text(recorded->name)) < 0 && !recorded->association &&
+            i > 0)
             ret_paths[count++] = recorded;
         else if (!has_recorded(table, recorded))
             return 0;
     }
-    for (size_t i = 0; i < table->paths_and_association_count; i++)
+    for (size_t i = 0; i < table->paths_count; i++)
         if (!facts || !is_recorded(facts, &table->paths[i]))
             return 0;
     return count;

@@ -308,7 +308,7 @@ kw_row_checks_start(kw_row_checks *self, const kw_policy *policy, const kw_admis
     g_hash_table_foreach_remove(self->all, is_outdated, &now_ns);
     for (size_t i = 0; !self->stopped && i < kw_policy_table_count(policy); i++) {
         const kw_table *table = kw_policy_table(policy, i);
-        for (size_t path = 0; path < table->paths_and_association_count; path++)
+        for (size_t path = 0; path < table->paths_count; path++)
             needed += must_check(admission, table, path) &&
                       start_check(self, policy, admission, table, path, recent);
     }
@@ -382,7 +382,7 @@ kw_row_checks_apply(const kw_row_checks *self, const kw_policy *policy, kw_admis
 {
     for (size_t i = 0; i < kw_policy_table_count(policy); i++) {
         const kw_table *table = kw_policy_table(policy, i);
-        for (size_t path = 0; path < table->paths_and_association_count; path++)
+        for (size_t path = 0; path < table->paths_count; path++)
             if (must_check(admission, table, path) &&
                 !apply(self, &table->paths[path], path, admission, preview, ret_error))
                 return false;
@@ -426,7 +426,7 @@ kw_row_checks_show(kw_row_checks *self, kw_policy *policy)
     bool again = false;
     for (size_t i = 0; i < kw_policy_table_count(policy); i++) {
         const kw_table *table = kw_policy_table(policy, i);
-        for (size_t path = 0; path < table->paths_and_association_count; path++) {
+        for (size_t path = 0; path < table->paths_count; path++) {
             const row_check *check = find(self, table, path);
             if (!check || check->open)
                 continue;
@@ -445,7 +445,7 @@ describe_tables(kw_row_checks *self, kw_policy *policy, bool begins)
 {
     for (size_t i = 0; !self->stopped && i < kw_policy_table_count(policy); i++) {
         const kw_table *table = kw_policy_table(policy, i);
-        for (size_t path = 0; path < table->paths_and_association_count; path++) {
+        for (size_t path = 0; path < table->paths_count; path++) {
             const row_check *check = find(self, table, path);
             bool old = !check || (!check->open && kw_clock_mono_ns() - check->ended_ns > REFUSED_NS);
             if (kw_table_why_not_served(table)) {

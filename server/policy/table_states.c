@@ -45,7 +45,7 @@ set_served(kw_policy *policy, const kw_admission *admission, const kw_table *tab
     size_t number = table->number;
     kw_policy_set_order(policy, number, kw_admission_order(admission, number),
                         kw_admission_atomics(admission, number));
-    for (size_t i = 0; i < table->paths_and_association_count; i++) {
+    for (size_t i = 0; i < table->paths_count; i++) {
         const kw_placement_facts *placement = kw_admission_placement(admission, number, i);
         kw_path_state state = {.name = kw_placement_state_name(placement->state),
                                .verified = placement->verified,
@@ -172,7 +172,7 @@ list_unverified(const kw_policy *policy, int64_t *ret_count)
     *ret_count = 0;
     for (size_t i = 0; i < kw_policy_table_count(policy); i++) {
         const kw_table *table = kw_policy_table(policy, i);
-        for (size_t path = 0; path < table->paths_count; path++)
+        for (size_t path = 0; path < table->queried_paths_count; path++)
             if (is_unverified(&table->paths[path]) && ++*ret_count <= UNVERIFIED_MOST)
                 g_ptr_array_add(list, unverified_text(&table->paths[path]));
     }
@@ -190,7 +190,7 @@ list_differing(const kw_policy *policy)
     size_t count = 0;
     for (size_t i = 0; i < kw_policy_table_count(policy); i++) {
         const kw_table *table = kw_policy_table(policy, i);
-        for (size_t path = 0; path < table->paths_and_association_count; path++) {
+        for (size_t path = 0; path < table->paths_count; path++) {
             const char *text = table->paths[path].differences;
             if (text && ++count <= DIFFERING_MOST)
                 g_ptr_array_add(list, g_strdup(text));

@@ -28,8 +28,9 @@ kw_scrub_sides_of(const kw_scrub_request *request, kw_arena *arena)
     const kw_table *table = request->table;
     const kw_path *changing = request->changing;
     size_t count = changing ? 2 : 0;
-    const kw_placement **all = KW_ARENA_ARRAY(arena, const kw_placement *, count + table->paths_count);
-    for (size_t i = 0; !changing && i < table->paths_count; i++)
+    const kw_placement **all =
+        KW_ARENA_ARRAY(arena, const kw_placement *, count + table->queried_paths_count);
+    for (size_t i = 0; !changing && i < table->queried_paths_count; i++)
         if (!kw_path_is_filling(&table->paths[i]))
             all[count++] = kw_path_scanned(&table->paths[i]);
     if (changing)
@@ -73,7 +74,7 @@ static size_t
 count_readable(const kw_table *table)
 {
     size_t count = 0;
-    for (size_t i = 0; i < table->paths_count; i++)
+    for (size_t i = 0; i < table->queried_paths_count; i++)
         count += !kw_path_is_filling(&table->paths[i]);
     return count;
 }
@@ -163,7 +164,7 @@ sides_of_changing(const kw_path *path, kw_arena *arena)
 static const kw_path *
 first_changing(const kw_table *table, size_t from)
 {
-    for (size_t i = from; i < table->paths_count; i++)
+    for (size_t i = from; i < table->queried_paths_count; i++)
         if (kw_path_is_changing(&table->paths[i]))
             return &table->paths[i];
     return NULL;

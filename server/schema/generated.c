@@ -150,7 +150,7 @@ kw_generated_check(kw_hazards *hazards, const kw_table *table)
             kw_hazards_add(hazards, table, NULL, field->model->generate.mark,
                            hint_of(&field->model->generate),
                            "the column of the field cannot hold every generated value: %s", error.text);
-        for (size_t path = 0; path < table->paths_and_association_count; path++)
+        for (size_t path = 0; path < table->paths_count; path++)
             for (size_t at = 0; at < table->paths[path].layout->count; at++)
                 check_component(hazards, &table->paths[path], table->paths[path].layout->components[at],
                                 number, &values);

@@ -207,7 +207,7 @@ check_path(kw_hazards *hazards, const kw_table *table, const kw_path *path, bool
 bool
 kw_hazards_find(kw_hazards *hazards, const kw_table *table, bool whole, kw_diagnostics *diagnostics)
 {
-    for (size_t number = 0; number < table->paths_and_association_count; number++) {
+    for (size_t number = 0; number < table->paths_count; number++) {
         if (!kw_diagnostics_may_continue(diagnostics, kw_arena_used(hazards->arena)))
             return false;
         check_path(hazards, table, &table->paths[number], whole);

@@ -66,6 +66,7 @@ compile_path(const compiling *self, size_t index, const kw_model_path *text)
     *path = (kw_path){
         .table = table,
         .name = model->name,
+        .content = text->association ? KW_CONTENT_LOCATORS : KW_CONTENT_RECORDS,
         .store_table = kw_bytes_of_text(model->store_table),
         .layout = kw_layout_compile(table->field_set, model, self->policy->rings, self->policy->arena,
                                     self->diagnostics),
@@ -146,6 +147,7 @@ place_alone(kw_path *path, kw_placement *placement)
     *placement = (kw_placement){.path = path,
                                 .layout = path->layout,
                                 .store_table = path->store_table,
+                                .content = path->content,
                                 .role = {.put = 1, .remove = 1, .get = true, .scan = true},
                                 .complete = true};
     path->placements_count = 1;
@@ -207,7 +209,7 @@ place_path(const compiling *self, size_t index, kw_placement *placements)
 static void
 place_primary(const compiling *self, kw_placement *placement)
 {
-    for (size_t index = 1; index < self->table->paths_count; index++)
+    for (size_t index = 1; index < self->table->queried_paths_count; index++)
         if (self->applied[index] && self->applied[index]->change == KW_TABLE_ADDS)
             placement->role = self->applied[index]->old_role;
 }
@@ -237,27 +239,27 @@ place_all_dropped(const compiling *self, size_t *count)
     return good;
 }
 
-/* Numbers the placements over all paths. The association's is last and is not counted. */
+/* Numbers the placements over all paths. */
 static bool
 place_paths(compiling *self)
 {
     bool good = true;
     size_t count = 0;
     kw_table *table = self->table;
-    size_t most = 2 * table->paths_and_association_count + self->placings->count;
+    size_t most = 2 * table->paths_count + self->placings->count;
     self->placements = KW_ARENA_ARRAY(self->policy->arena, kw_placement, most);
     for (size_t index = 0; index < table->paths_count; index++) {
         good = place_path(self, index, &self->placements[count]) && good;
         count += self->paths[index].placements_count;
     }
+    if (table->queried_paths_count < table->paths_count)
+        table->locators = table->paths[table->queried_paths_count].placements;
     place_primary(self, self->placements);
     good = good && place_all_dropped(self, &count);
-    table->placements_count = count;
-    if (table->association)
-        good = place_path(self, table->paths_count, &self->placements[count++]) && good;
     for (size_t index = 0; index < count; index++)
         self->placements[index].number = index;
     table->placements = self->placements;
+    table->placements_count = count;
     return good;
 }
 
@@ -315,7 +317,7 @@ bool
 kw_path_is_dropped(const kw_path *path)
 {
     const kw_table *table = path->table;
-    for (size_t index = 0; index < table->paths_and_association_count; index++)
+    for (size_t index = 0; index < table->paths_count; index++)
         if (path == &table->paths[index])
             return false;
     return true;
@@ -330,7 +332,7 @@ kw_path_filled_text(const kw_path *path, kw_arena *arena)
                                           MIN(filled - 100, 100));
 }
 
-/* The association follows the paths with records. */
+/* The association follows the paths that queries can use. */
 static bool
 compile_each(const compiling *self)
 {
@@ -348,12 +350,8 @@ compile_each(const compiling *self)
         else
             good = compile_path(self, table->paths_count++, model) && good;
     }
-    table->paths_and_association_count = table->paths_count;
-    if (association) {
-        table->association = &self->paths[table->paths_and_association_count++];
-        good = compile_path(self, table->paths_count, association) && good;
-    }
-    return good;
+    table->queried_paths_count = table->paths_count;
+    return association ? compile_path(self, table->paths_count++, association) && good : good;
 }
 
 /* The primary path can be missing from an incomplete model, or have problems; then there is nothing to
@@ -363,10 +361,9 @@ check_identities(const compiling *self)
 {
     bool good = true;
     const kw_path *primary = self->paths;
-    if (self->table->paths_and_association_count == 0 || !primary->layout ||
-        strcmp(primary->name, "primary") != 0)
+    if (self->table->paths_count == 0 || !primary->layout || strcmp(primary->name, "primary") != 0)
         return true;
-    for (size_t index = 1; index < self->table->paths_and_association_count; index++)
+    for (size_t index = 1; index < self->table->paths_count; index++)
         if (self->paths[index].layout)
             good =
                 check_identity(self->table, primary->layout, self->paths[index].layout, self->diagnostics) &&
@@ -379,12 +376,12 @@ static bool
 check_choices(kw_table *table, kw_diagnostics *diagnostics)
 {
     const kw_path *chosen = NULL;
-    for (size_t index = 0; index < table->paths_count && !chosen; index++) {
+    const kw_path *association = table->locators ? table->locators->path : NULL;
+    for (size_t index = 0; index < table->queried_paths_count && !chosen; index++) {
         if (kw_layout_choice(table->paths[index].layout).kind)
             chosen = &table->paths[index];
     }
     table->chosen = chosen;
-    const kw_path *association = table->association;
     if (association && !chosen)
         return kw_diagnostics_add(
             diagnostics, association->model->mark, "remove association",
@@ -410,7 +407,7 @@ static bool
 check_all_circular(const kw_table *table, kw_diagnostics *diagnostics)
 {
     bool good = true;
-    for (size_t index = 0; good && index < table->paths_and_association_count; index++)
+    for (size_t index = 0; good && index < table->paths_count; index++)
         for (size_t each = 0; good && each < table->paths[index].placements_count; each++)
             good = check_circular(table, &table->paths[index].placements[each], diagnostics);
     return good;

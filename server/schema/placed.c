@@ -201,7 +201,7 @@ kw_placed_old(kw_policy *policy, const kw_placing *placing, const kw_path *path,
 {
     const kw_model_table *old_table = find_table(placing->old_model, placing->table);
     const kw_model_path *text = find_path(old_table, placing->path);
-    if (path->model->association)
+    if (path->content == KW_CONTENT_LOCATORS)
         return kw_diagnostics_add(
             diagnostics, path->model->mark, "keep the key rule of the association",
             "path %s: the key rule of an association cannot be changed while the table is served",
@@ -218,6 +218,7 @@ kw_placed_old(kw_policy *policy, const kw_placing *placing, const kw_path *path,
     *ret_placement = (kw_placement){.path = path,
                                     .layout = compile_renewed(&self, model),
                                     .store_table = kw_bytes_of_text(model->store_table),
+                                    .content = path->content,
                                     .role = placing->old_role,
                                     .complete = placing->old_role.scan || placing->both_complete};
     return ret_placement->layout;

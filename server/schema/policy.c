@@ -169,10 +169,10 @@ kw_table_changes_rows(const kw_table *table)
 kw_write_order
 kw_table_default_order(const kw_table *table)
 {
-    g_assert(table->paths_count > 0);
+    g_assert(table->queried_paths_count > 0);
     if (table->model->order)
         return strcmp(table->model->order, "stamp") == 0 ? KW_WRITE_ORDER_STAMP : KW_WRITE_ORDER_STORE;
-    return table->paths_count > 1 ? KW_WRITE_ORDER_STAMP : KW_WRITE_ORDER_STORE;
+    return table->queried_paths_count > 1 ? KW_WRITE_ORDER_STAMP : KW_WRITE_ORDER_STORE;
 }
 
 static bool
@@ -202,7 +202,7 @@ build_table(kw_policy *policy, size_t number, const kw_placings *placings, kw_di
     if (model->paths_count == 0 && !model->incomplete)
         return kw_diagnostics_add(diagnostics, model->mark, NULL, "table %s has no key rule", model->name);
     bool good = kw_paths_compile(policy, table, paths, placings, diagnostics);
-    if (table->paths_count == 0 || !paths[0].layout)
+    if (table->queried_paths_count == 0 || !paths[0].layout)
         return false; /* the fields cannot be checked without the primary key */
     set_ordering(table);
     table->ordering.regime = regime_of_text(table);
@@ -231,7 +231,7 @@ check_store_tables(const kw_policy *policy, kw_diagnostics *diagnostics)
     g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
     for (size_t number = 0; number < policy->tables_count; number++) {
         const kw_table *table = &policy->tables[number];
-        for (size_t index = 0; index < table->paths_and_association_count; index++)
+        for (size_t index = 0; index < table->paths_count; index++)
             for (size_t each = 0; each < table->paths[index].placements_count; each++)
                 good = check_store_table(seen, &table->paths[index].placements[each], diagnostics) && good;
     }
@@ -400,7 +400,7 @@ kw_policy_set_loaded_at_ms(kw_policy *policy, int64_t wall_ms)
 void
 kw_policy_set_path_state(kw_policy *policy, size_t table, size_t path, const kw_path_state *state)
 {
-    g_assert(table < policy->tables_count && path < policy->tables[table].paths_and_association_count);
+    g_assert(table < policy->tables_count && path < policy->tables[table].paths_count);
     kw_path *changed = (kw_path *)(uintptr_t)&policy->tables[table].paths[path]; /* in the policy's arena */
     changed->verified = state->verified;
     changed->checked_rows = state->checked_rows;

@@ -39,6 +39,20 @@ typedef struct kw_role {
     bool scan;      /* scans read these rows; one placement of a path at a time */
 } kw_role;
 
+/* What the rows of a placement hold. */
+typedef enum kw_content {
+    KW_CONTENT_RECORDS,  /* each row is a record; roles say what operations do with it */
+    KW_CONTENT_LOCATORS, /* each row has the row keys of a record in the placements whose rule chooses a
+                            bucket at each put: an association (path/association.h) */
+    KW_CONTENT_HINTS     /* a row key has fields that change, and says that the record has or had them */
+} kw_content;
+
+/* Which records a placement holds: all, or those with one value of a field. */
+typedef struct kw_scope {
+    const kw_field *field; /* NULL: all records */
+    kw_value value;
+} kw_scope;
+
 /* One copy of a path's rows: one layout in one store table. A path has one; while its key rule changes, it
  * has one for the old rule and one for the new rule. */
 typedef struct kw_placement {
@@ -46,6 +60,8 @@ typedef struct kw_placement {
     size_t number; /* index in the table's placements */
     const kw_layout *layout;
     kw_bytes store_table; /* "ns:name" or "name" */
+    kw_content content;   /* that of the path */
+    kw_scope scope;
     kw_role role;
     bool complete; /* has every acknowledged write, so that scans and earlier cursors can read it */
 } kw_placement;
@@ -53,6 +69,7 @@ typedef struct kw_placement {
 struct kw_path {
     const kw_table *table;
     const char *name;
+    kw_content content;
     const kw_placement *placements; /* [0] is the one that the policy describes */
     size_t placements_count;
     kw_bytes store_table;    /* of placements[0] */
@@ -74,16 +91,16 @@ struct kw_table {
     const kw_field *fields;
     size_t fields_count;
     const kw_field_set *field_set; /* the same fields, as key rules use them */
-    const kw_path *paths;          /* [0] is the primary path; the association is at index paths_count */
+    const kw_path *paths;          /* [0] is the primary path */
     size_t paths_count;
-    size_t paths_and_association_count; /* each has a store table */
-    const kw_path *association;         /* its rows hold the row keys of each record; NULL: none */
-    const kw_placement *placements;     /* of all paths without the association, in their order; then those of
-                                           paths that are being dropped */
+    size_t queried_paths_count;   /* these come first: queries can use them */
+    const kw_placement *locators; /* of the association; NULL: the table has none */
+    const kw_placement
+        *placements; /* of all paths, in their order; then those of paths that are being dropped */
     size_t placements_count;
     kw_table_change change;            /* that is under way */
     const kw_regime *regime_of_change; /* applies whatever policy and catalog say; NULL: no change sets one */
-    kw_ordering ordering; /* of rows with records; the rows of the association are not subject to it */
+    kw_ordering ordering; /* of placements with records; those with locators are not subject to it */
     bool chosen;          /* some path's rows do not follow from the record: see kw_layout_choice */
     kw_bytes default_family;
     kw_bytes marker_family; /* of the cell that shows that a record exists */
@@ -259,10 +276,10 @@ const char *kw_policy_nearest_table(const kw_policy *policy, kw_bytes name);
 /* Index of the field, or -1. */
 int kw_table_find_field(const kw_table *table, kw_bytes name);
 const char *kw_table_nearest_field(const kw_table *table, kw_bytes name);
-/* Index of the path, or -1; does not find the association. */
+/* Index of the path, or -1. */
 int kw_table_find_path(const kw_table *table, kw_bytes name);
-/* Index of the path or the association, or -1. */
-int kw_table_find_path_or_association(const kw_table *table, kw_bytes name);
+/* The same for paths that queries can use: not for the association. */
+int kw_table_find_queried_path(const kw_table *table, kw_bytes name);
 
 /* The field stored in this column, or the map with an entry in it; -1: none. */
 int kw_table_find_column(const kw_table *table, kw_bytes family, kw_bytes qualifier);

@@ -27,7 +27,7 @@ kw_policy_set_served(kw_policy *policy, size_t table, const kw_error *why_not)
 void
 kw_policy_set_path_differences(kw_policy *policy, size_t table, size_t path, const char *differences)
 {
-    g_assert(table < policy->tables_count && path < policy->tables[table].paths_and_association_count);
+    g_assert(table < policy->tables_count && path < policy->tables[table].paths_count);
     kw_path *changed = (kw_path *)(uintptr_t)&policy->tables[table].paths[path]; /* in the policy's arena */
     const char *old = changed->differences;
     if (g_strcmp0(old, differences) != 0)

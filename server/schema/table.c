@@ -36,9 +36,9 @@ kw_table_find_path(const kw_table *table, kw_bytes name)
 }
 
 int
-kw_table_find_path_or_association(const kw_table *table, kw_bytes name)
+kw_table_find_queried_path(const kw_table *table, kw_bytes name)
 {
-    return find_path(table, table->paths_and_association_count, name);
+    return find_path(table, table->queried_paths_count, name);
 }
 
 int

@@ -407,7 +407,7 @@ static void
 warn_choice(const warner *self)
 {
     kw_choice choice = kw_layout_choice(self->layout);
-    if (!choice.kind || self->table->association)
+    if (!choice.kind || self->table->locators)
         return;
     kw_diagnostics_warn(self->diagnostics, self->path->model->mark,
                         "add an association: paths: {by_id: {association: true, key: [...]}}",
@@ -440,7 +440,7 @@ warn_path(const warner *self)
 static void
 warn_same_rule(const kw_table *table, kw_diagnostics *diagnostics)
 {
-    for (size_t index = 1; index < table->paths_count; index++) {
+    for (size_t index = 1; index < table->queried_paths_count; index++) {
         for (size_t before = 0; before < index; before++) {
             const kw_path *path = &table->paths[index], *first = &table->paths[before];
             if (strcmp(kw_layout_fingerprint(path->layout), kw_layout_fingerprint(first->layout)) == 0)
@@ -482,7 +482,7 @@ kw_policy_warn(const kw_policy *policy, kw_diagnostics *diagnostics)
         const kw_table *table = kw_policy_table(policy, number);
         warn_families(table, diagnostics);
         warn_same_rule(table, diagnostics);
-        for (size_t index = 0; index < table->paths_and_association_count; index++) {
+        for (size_t index = 0; index < table->paths_count; index++) {
             const kw_path *path = &table->paths[index];
             warn_path(&(warner){table, path, path->layout, diagnostics, spreads});
         }

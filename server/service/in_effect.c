@@ -40,7 +40,7 @@ same_place(const kw_path *path, int64_t layout, const char *store_table)
 static bool
 lacks_order(const kw_table *text, const kw_table *serving)
 {
-    bool nameable = serving->ordering.regime.order != KW_WRITE_ORDER_STORE || text->paths_count == 1;
+    bool nameable = serving->ordering.regime.order != KW_WRITE_ORDER_STORE || text->queried_paths_count == 1;
     return !text->model->order && nameable && kw_table_default_order(text) != serving->ordering.regime.order;
 }
 
@@ -58,7 +58,7 @@ table_differs(const kw_table *table)
 {
     if (is_changing(table) || lacks_order(table, table) || lacks_atomics(table, table))
         return true;
-    for (size_t i = 0; i < table->paths_count; i++) {
+    for (size_t i = 0; i < table->queried_paths_count; i++) {
         const kw_model_path *text = kw_path_text(&table->paths[i]);
         if (!same_place(&table->paths[i], text->layout, text->store_table))
             return true;
@@ -95,7 +95,7 @@ add(settling *self, const kw_table *table, const char *path, const char *name, c
 static const kw_path *
 find_serving(const kw_path *text, const kw_table *serving)
 {
-    int index = kw_table_find_path_or_association(serving, kw_bytes_of_text(text->name));
+    int index = kw_table_find_path(serving, kw_bytes_of_text(text->name));
     const kw_path *path = index >= 0 ? &serving->paths[index] : NULL;
     bool same = path && g_str_equal(kw_layout_fingerprint(path->layout), kw_layout_fingerprint(text->layout));
     return same ? path : NULL;
@@ -106,11 +106,11 @@ static void
 add_places(settling *self, const kw_table *text, const kw_table *serving)
 {
     bool moved = false;
-    for (size_t i = 0; i < text->paths_and_association_count; i++) {
+    for (size_t i = 0; i < text->paths_count; i++) {
         const kw_path *path = find_serving(&text->paths[i], serving);
         moved = moved || (path && !kw_bytes_equal(path->store_table, text->paths[i].store_table));
     }
-    for (size_t i = 0; i < text->paths_and_association_count; i++) {
+    for (size_t i = 0; i < text->paths_count; i++) {
         const kw_path *from = &text->paths[i], *path = find_serving(from, serving);
         kw_bytes store_table = path ? path->store_table : from->store_table;
         if (path && kw_layout_number(path->layout) != kw_layout_number(from->layout))

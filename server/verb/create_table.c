@@ -165,7 +165,7 @@ make(create *self, kw_bytes text)
         fail(self, &error);
         return;
     }
-    bool whole = placement->path != self->request.table->association;
+    bool whole = placement->content == KW_CONTENT_RECORDS;
     self->spec = (kw_table_spec){.name = placement->store_table,
                                  .families = whole ? self->families : association_family(self),
                                  .families_count = whole ? self->families_count : 1,
@@ -271,7 +271,7 @@ needs_store_table(const kw_path *path, size_t placement)
 static bool
 is_store_table_of(const kw_table *table, kw_bytes store_table)
 {
-    for (size_t i = 0; table && i < table->paths_and_association_count; i++)
+    for (size_t i = 0; table && i < table->paths_count; i++)
         for (size_t each = 0; each < table->paths[i].placements_count; each++)
             if (needs_store_table(&table->paths[i], each) &&
                 kw_bytes_equal(table->paths[i].placements[each].store_table, store_table))
@@ -285,10 +285,9 @@ list_placements(create *self)
 {
     const kw_table *table = self->request.table;
     int path = self->request.path;
-    size_t first = path < 0 ? 0 : (size_t)path,
-           end = path < 0 ? table->paths_and_association_count : first + 1;
+    size_t first = path < 0 ? 0 : (size_t)path, end = path < 0 ? table->paths_count : first + 1;
     const kw_placement **list =
-        KW_ARENA_ARRAY(self->call->arena, const kw_placement *, table->placements_count + 1);
+        KW_ARENA_ARRAY(self->call->arena, const kw_placement *, table->placements_count);
     for (size_t i = first; i < end; i++)
         for (size_t each = 0; each < table->paths[i].placements_count; each++)
             if (needs_store_table(&table->paths[i], each) &&

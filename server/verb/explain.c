@@ -97,7 +97,7 @@ make_key(const explain_put *self, const kw_placement *placement, const kw_record
     kw_key_piece *pieces;
     kw_arena *arena = self->call->arena;
     g_auto(kw_buffer) scratch = KW_BUFFER_EMPTY;
-    bool own = kw_layout_choice(placement->layout).kind && placement->path->table->association;
+    bool own = kw_layout_choice(placement->layout).kind && placement->path->table->locators;
     key->placement = placement;
     bool made = own ? kw_placement_default_key(placement, record, &scratch, &key->bucket, ret_error)
                     : kw_layout_encode(placement->layout, record, &scratch, ret_error);
@@ -114,13 +114,12 @@ make_keys(explain_put *self, const kw_table *table, const kw_record *record, kw_
 {
     if (!kw_record_check(table, record, ret_error))
         return false;
-    self->keys = KW_ARENA_ARRAY(self->call->arena, kw_explained_key, table->placements_count + 1);
+    self->keys = KW_ARENA_ARRAY(self->call->arena, kw_explained_key, table->placements_count);
     for (size_t i = 0; i < table->placements_count; i++)
         if (table->placements[i].role.put &&
             !make_key(self, &table->placements[i], record, &self->keys[self->count++], ret_error))
             return false;
-    return !table->association ||
-           make_key(self, &table->association->placements[0], record, &self->keys[self->count++], ret_error);
+    return true;
 }
 
 void

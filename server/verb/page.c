@@ -164,7 +164,7 @@ find_path(kw_call *call, const kw_cursor *cursor, const kw_table **ret_table, in
     if (!table)
         return kw_error_set(ret_error, KW_INVALID, "cursor is for table %s, which no longer exists",
                             kw_arena_text(call->arena, cursor->table));
-    int path = kw_table_find_path(table, cursor->path);
+    int path = kw_table_find_queried_path(table, cursor->path);
     if (path < 0)
         return kw_error_set(ret_error, KW_INVALID, "cursor is for path %s, which table %s no longer has",
                             kw_arena_text(call->arena, cursor->path), table->name);

@@ -84,7 +84,7 @@ split_by_request(kw_call *call, const kw_create_request *request, const kw_place
     if (ways > 1)
         return kw_error_set(ret_error, KW_INVALID,
                             "splits have more than one source; use keys, an algorithm or a sample");
-    if (request->split_keys_count && request->path < 0 && request->table->paths_and_association_count > 1)
+    if (request->split_keys_count && request->path < 0 && request->table->paths_count > 1)
         return kw_error_set(ret_error, KW_INVALID, "split keys belong to one path; name the path");
     if (request->split_algorithm)
         return split_by_name(placement, request->split_algorithm, request->split_regions, call->arena,

@@ -85,8 +85,8 @@ find_family(const kw_table_facts *facts, const char *name)
 static bool
 is_expected(const kw_placement *placement, const kw_model_family *family)
 {
-    const kw_table *table = placement->path->table;
-    return placement->path != table->association || g_str_equal(family->name, table->model->default_family);
+    return placement->content == KW_CONTENT_RECORDS ||
+           g_str_equal(family->name, placement->path->table->model->default_family);
 }
 
 static void
@@ -100,7 +100,7 @@ compare(comparing *self, const kw_table_facts *facts, kw_error *ret_refusal)
         const kw_family_spec *store = find_family(facts, self->family->name);
         if (!store)
             add(self, kw_arena_printf(self->arena, "it has no family %s", self->family->name));
-        else if (self->placement->path != table->association) {
+        else if (self->placement->content == KW_CONTENT_RECORDS) {
             compare_family(self, store);
             if (ret_refusal->code == KW_OK)
                 check_cycle(self->placement, store, self->arena, ret_refusal);

@@ -121,12 +121,12 @@ kw_advise_reply(const kw_advising *self)
     kw_api_Advice *out = KW_ARENA_NEW(self->arena, kw_api_Advice);
     head_out(self, out);
     for (size_t which = 0; which < candidates; which++)
-        paths += self->candidates[which].table->paths_count;
+        paths += self->candidates[which].table->queried_paths_count;
     out->paths.items = KW_ARENA_ARRAY(self->arena, kw_api_AdvisedPath, paths);
     out->questions.items = KW_ARENA_ARRAY(self->arena, kw_api_AdvisedQuestion, candidates * queries);
     for (size_t which = 0; which < candidates; which++) {
         const kw_advised *advised = &self->advice.candidates[which];
-        for (size_t index = 0; index < self->candidates[which].table->paths_count; index++)
+        for (size_t index = 0; index < self->candidates[which].table->queried_paths_count; index++)
             path_out(self, which, &advised->paths[index], &out->paths.items[out->paths.count++]);
         for (size_t index = 0; index < queries; index++)
             query_out(which, index, &advised->queries[index], &out->questions.items[out->questions.count++]);

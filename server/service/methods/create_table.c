@@ -144,7 +144,7 @@ static bool
 read_path(const kw_api_CreateOptions *options, kw_create_request *request, kw_error *ret_error)
 {
     char shown[KW_SHOWN_MAX];
-    request->path = kw_table_find_path_or_association(request->table, options->path);
+    request->path = kw_table_find_path(request->table, options->path);
     return request->path >= 0 || kw_error_set(ret_error, KW_NOT_FOUND, "table %s has no path %s",
                                               request->table->name, kw_show_name(options->path, shown));
 }

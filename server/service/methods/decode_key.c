@@ -45,10 +45,10 @@ find_paths(const kw_table *table, const kw_api_Admin_decodeKey_args *args, size_
 {
     char shown[KW_SHOWN_MAX];
     *ret_from = 0;
-    *ret_to = table->paths_and_association_count;
+    *ret_to = table->paths_count;
     if (!args->has_path || args->path.size == 0)
         return true;
-    int found = kw_table_find_path_or_association(table, args->path);
+    int found = kw_table_find_path(table, args->path);
     if (found < 0)
         return kw_error_set(ret_error, KW_NOT_FOUND, "table %s has no path %s", table->name,
                             kw_show_name(args->path, shown));
@@ -65,7 +65,7 @@ decode(const kw_table *table, const kw_api_Admin_decodeKey_args *args, kw_arena 
     size_t from, to, count = 0;
     if (!find_paths(table, args, &from, &to, ret_error))
         return false;
-    kw_api_DecodedKey *keys = KW_ARENA_ARRAY(arena, kw_api_DecodedKey, table->placements_count + 1);
+    kw_api_DecodedKey *keys = KW_ARENA_ARRAY(arena, kw_api_DecodedKey, table->placements_count);
     for (size_t i = from; i < to; i++)
         for (size_t j = 0; j < table->paths[i].placements_count; j++)
             decode_placement(&table->paths[i].placements[j], args->row_key, arena, &keys[count++]);

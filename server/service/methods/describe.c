@@ -91,7 +91,7 @@ describe_path(const kw_path *path, kw_arena *arena, kw_api_PathInfo *ret_info)
     ret_info->has_state = ret_info->has_verified = path->state != NULL;
     ret_info->state = kw_bytes_of_text(path->state);
     ret_info->verified = path->verified;
-    ret_info->has_association = ret_info->association = path == path->table->association;
+    ret_info->has_association = ret_info->association = path->content == KW_CONTENT_LOCATORS;
     ret_info->has_checked_rows = ret_info->has_checked_at = path->checked_rows > 0;
     ret_info->checked_rows = path->checked_rows;
     ret_info->checked_at = path->checked_at_ms;
@@ -116,9 +116,9 @@ kw_describe_table(const kw_table *table, kw_arena *arena, kw_api_TableInfo *ret_
     ret_info->fields.count = (uint32_t)table->fields_count;
     for (size_t i = 0; i < table->fields_count; i++)
         describe_field(&table->fields[i], arena, &ret_info->fields.items[i]);
-    ret_info->paths.items = KW_ARENA_ARRAY(arena, kw_api_PathInfo, table->paths_and_association_count);
-    ret_info->paths.count = (uint32_t)table->paths_and_association_count;
-    for (size_t i = 0; i < table->paths_and_association_count; i++)
+    ret_info->paths.items = KW_ARENA_ARRAY(arena, kw_api_PathInfo, table->paths_count);
+    ret_info->paths.count = (uint32_t)table->paths_count;
+    for (size_t i = 0; i < table->paths_count; i++)
         describe_path(&table->paths[i], arena, &ret_info->paths.items[i]);
 }
 

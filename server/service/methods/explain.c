@@ -218,19 +218,18 @@ note_choices(explaining_put *self, const kw_explained_key *keys, size_t count)
     kw_arena *arena = self->exchange->call.arena;
     for (size_t i = 0; i < count; i++) {
         kw_choice choice = kw_layout_choice(keys[i].placement->layout);
-        const kw_path *association = self->table->association;
+        const kw_placement *locators = self->table->locators;
         const char *path = keys[i].placement->path->name;
         if (choice.buckets <= 1)
             continue;
         const char *note =
-            association
-                ? kw_arena_printf(arena,
-                                  "path %s: a new record is stored in bucket %u of %u; for an existing "
-                                  "record the association %s can name another one",
-                                  path, keys[i].bucket, choice.buckets, association->name)
-                : kw_arena_printf(arena,
-                                  "path %s: the put chooses one of %u buckets; the first is shown here", path,
-                                  choice.buckets);
+            locators ? kw_arena_printf(arena,
+                                       "path %s: a new record is stored in bucket %u of %u; for an existing "
+                                       "record the association %s can name another one",
+                                       path, keys[i].bucket, choice.buckets, locators->path->name)
+                     : kw_arena_printf(arena,
+                                       "path %s: the put chooses one of %u buckets; the first is shown here",
+                                       path, choice.buckets);
         self->notes[self->notes_count++] = kw_bytes_of_text(note);
     }
 }
@@ -271,7 +270,7 @@ kw_serve_explain_put(kw_exchange *exchange)
         return;
     }
     self->notes = KW_ARENA_ARRAY(exchange->call.arena, kw_bytes,
-                                 self->table->generated_count + self->table->placements_count + 1);
+                                 self->table->generated_count + self->table->placements_count);
     note_generated_fields(self);
     kw_verb_explain_put(&exchange->call, self->table, &self->record, reply_keys, self);
 }

@@ -96,14 +96,14 @@ read_path(const kw_api_Query *query, kw_record_query *plan_query, kw_error *ret_
     plan_query->path = -1;
     if (!query->has_path)
         return true;
-    plan_query->path = kw_table_find_path(plan_query->table, query->path);
+    plan_query->path = kw_table_find_queried_path(plan_query->table, query->path);
     if (plan_query->path >= 0)
         return true;
-    if (kw_table_find_path_or_association(plan_query->table, query->path) >= 0)
+    if (kw_table_find_path(plan_query->table, query->path) >= 0)
         return kw_error_set(ret_error, KW_INVALID, "table %s: %s is the association, which holds no records",
                             plan_query->table->name, kw_show_name(query->path, shown));
     g_autoptr(GString) known = g_string_new(NULL);
-    for (size_t i = 0; i < plan_query->table->paths_count; i++)
+    for (size_t i = 0; i < plan_query->table->queried_paths_count; i++)
         g_string_append_printf(known, "%s%s", i ? ", " : "", plan_query->table->paths[i].name);
     return kw_error_set(ret_error, KW_NOT_FOUND, "table %s has no path %s; it has: %s",
                         plan_query->table->name, kw_show_name(query->path, shown), known->str);

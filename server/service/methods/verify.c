@@ -148,7 +148,7 @@ static bool
 find_path(verifying *self, kw_bytes name, kw_error *ret_error)
 {
     char shown[KW_SHOWN_MAX];
-    int path = kw_table_find_path(self->table, name);
+    int path = kw_table_find_queried_path(self->table, name);
     if (path < 0)
         return kw_error_set(ret_error, KW_NOT_FOUND, "table %s has no path %s that holds records",
                             self->table->name, kw_show_name(name, shown));

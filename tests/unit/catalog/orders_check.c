@@ -93,7 +93,7 @@ static void
 check_rows(world *in, const node *self, const kw_table *table)
 {
     size_t rows = kw_memory_store_rows(in->memory, kw_layout_store_table(table->paths[0].layout));
-    for (size_t i = 1; i < table->paths_and_association_count; i++) {
+    for (size_t i = 1; i < table->paths_count; i++) {
         const char *other = kw_layout_store_table(table->paths[i].layout);
         if (kw_memory_store_rows(in->memory, other) != rows)
             violation(in, "%s: %zu rows of table %s, and %zu by path %s", self->id, rows, table->name,
@@ -104,8 +104,8 @@ check_rows(world *in, const node *self, const kw_table *table)
 static bool
 shares_store_table(const kw_table *a, const kw_table *b)
 {
-    for (size_t i = 0; i < a->paths_and_association_count; i++)
-        for (size_t j = 0; j < b->paths_and_association_count; j++)
+    for (size_t i = 0; i < a->paths_count; i++)
+        for (size_t j = 0; j < b->paths_count; j++)
             if (g_str_equal(kw_layout_store_table(a->paths[i].layout),
                             kw_layout_store_table(b->paths[j].layout)))
                 return true;
@@ -203,7 +203,7 @@ node_put_row(node *self)
     const kw_table *table;
     g_autofree char *key = g_strdup_printf("row %u", in->rows++);
     for (size_t i = 0; (table = node_answers(self, i)); i++)
-        for (size_t j = 0; j < table->paths_and_association_count; j++)
+        for (size_t j = 0; j < table->paths_count; j++)
             kw_memory_store_set(in->memory, kw_layout_store_table(table->paths[j].layout),
                                 kw_bytes_of_text(key), "d", "n", KW_BYTES_LITERAL("1"), 1);
 }

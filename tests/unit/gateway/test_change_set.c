@@ -228,7 +228,7 @@ KW_TEST(test_atomics, "/gateway/change set/atomics")
         g_assert_true(kw_writes_writer(&table->ordering) &&
                       table->ordering.regime.order == KW_WRITE_ORDER_STAMP);
         g_assert_true(!kw_table_changes_rows(table) && !table->ordering.regime.keeps_gone);
-        for (size_t path = 0; path < table->paths_count; path++)
+        for (size_t path = 0; path < table->queried_paths_count; path++)
             assert_role(&table->paths[path], (kw_role){1, 1, true, true});
     }
 }
@@ -241,15 +241,15 @@ KW_TEST(test_dropped, "/gateway/change set/dropped paths")
         kw_change_rules rules = kw_change_rules_at(KW_LADDER_ADD, places[i]);
         g_autoptr(kw_policy) policy = compile_paths(places[i], KW_CHANGE_SEVERAL_WRITERS, true);
         const kw_table *table = kw_policy_find_table(policy, KW_BYTES_LITERAL("t"));
-        g_assert_cmpuint(table->paths_count, ==, 2);
+        g_assert_cmpuint(table->queried_paths_count, ==, 2);
         g_assert_cmpuint(table->placements_count, ==, 4);
         assert_role(&table->paths[0], rules.old_role);
         assert_role(&table->paths[1], (kw_role){1, 1, true, true});
         for (size_t j = 0; j < table->placements_count; j++) {
             const kw_path *path = table->placements[j].path;
             g_assert_cmpuint(table->placements[j].number, ==, j);
-            g_assert_true(kw_path_is_dropped(path) == (j >= table->paths_count));
-            if (j >= table->paths_count)
+            g_assert_true(kw_path_is_dropped(path) == (j >= table->queried_paths_count));
+            if (j >= table->queried_paths_count)
                 assert_role(path, rules.new_role);
         }
         g_assert_true(table->change == KW_TABLE_DROPS && !is_held(table) &&

@@ -112,7 +112,7 @@ KW_TEST(test_keys_with_another_number, "/path/association/keys with another numb
     kw_record record = desk_record(self, "doubles", "id=a n=1"),
               other = desk_record(self, "doubles", "id=a n=2");
     kw_buffer row = KW_BUFFER_EMPTY, held = KW_BUFFER_EMPTY;
-    g_assert_true(kw_layout_encode(table->association->layout, &record, &row, NULL));
+    g_assert_true(kw_layout_encode(table->locators->layout, &record, &row, NULL));
     g_assert_true(kw_layout_encode(table->placements[0].layout, &other, &held, NULL));
     for (int own = 0; own < 2; own++) {
         const kw_record *list[] = {&record};

@@ -153,13 +153,13 @@ KW_TEST(test_row_keys, "/path/cells/row keys")
     kw_bytes first, second;
     kw_error error = KW_ERROR_NONE;
     kw_record record = desk_record(self, "marked", "id=first");
-    g_assert_true(kw_row_key(path, &record, &scratch, self->call.arena, &first, &error));
+    g_assert_true(kw_row_key(path->placements, &record, &scratch, self->call.arena, &first, &error));
     record = desk_record(self, "marked", "id=other");
-    g_assert_true(kw_row_key(path, &record, &scratch, self->call.arena, &second, &error));
+    g_assert_true(kw_row_key(path->placements, &record, &scratch, self->call.arena, &second, &error));
     g_assert_true(kw_bytes_equal(first, KW_BYTES_LITERAL("first")));
     g_assert_true(kw_bytes_equal(second, KW_BYTES_LITERAL("other")));
     record.values[0] = KW_VALUE_ABSENT;
-    g_assert_false(kw_row_key(path, &record, &scratch, self->call.arena, &second, &error));
+    g_assert_false(kw_row_key(path->placements, &record, &scratch, self->call.arena, &second, &error));
     g_assert_cmpint(error.code, ==, KW_INVALID);
     kw_buffer_clear(&scratch);
     desk_free(self);

@@ -84,7 +84,7 @@ row_of(desk *self, const char *table, const char *key, const char *cells)
     kw_buffer scratch = KW_BUFFER_EMPTY;
     kw_row row = {0};
     g_assert_true(
-        kw_row_key(&desk_table(self, table)->paths[0], &record, &scratch, self->call.arena, &row.key, NULL));
+        kw_row_key(desk_table(self, table)->placements, &record, &scratch, self->call.arena, &row.key, NULL));
     kw_buffer_clear(&scratch);
     g_auto(GStrv) words = g_strsplit(cells, " ", -1);
     row.cells = KW_ARENA_ARRAY(self->call.arena, kw_cell, g_strv_length(words));

@@ -118,7 +118,7 @@ short_query(const kw_test_world *world, int64_t *ret_cell)
 {
     kw_record_query query;
     world_random_query(world, &query);
-    query.path = (int)random_below((unsigned)world->table->paths_count);
+    query.path = (int)random_below((unsigned)world->table->queried_paths_count);
     query.full_scan = true;
     ((kw_bound *)query.bounds)[time_field].count = 0;
     *ret_cell = cell_of(world->table->paths[query.path].layout);
@@ -150,7 +150,7 @@ query_about_numbers(const kw_test_world *world, size_t field)
 {
     kw_record_query query;
     world_random_query(world, &query);
-    query.path = (int)random_below((unsigned)world->table->paths_count);
+    query.path = (int)random_below((unsigned)world->table->queried_paths_count);
     query.full_scan = true;
     ((kw_bound *)query.bounds)[field].count = 0;
     int64_t about = world_likely_value(world, field).number;

@@ -208,7 +208,7 @@ multiplies(const kw_test_world *world, const kw_record_query *query)
     double lists = 1, most = 1;
     for (size_t field = 0; field < world->table->fields_count; field++)
         lists *= (double)MAX(1, query->bounds[field].count);
-    for (size_t path = 0; path < world->table->paths_count; path++) {
+    for (size_t path = 0; path < world->table->queried_paths_count; path++) {
         const kw_layout *layout = world->table->paths[path].layout;
         double buckets = 1;
         for (size_t index = 0; index < kw_layout_component_count(layout); index++)

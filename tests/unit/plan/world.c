@@ -145,7 +145,7 @@ fill_world(kw_test_world *world)
             record.values[field] = random_value(&world->rules, field, world->arena);
         kw_bytes key;
         bool fits = true;
-        for (size_t path = 0; fits && path < world->table->paths_count; path++)
+        for (size_t path = 0; fits && path < world->table->queried_paths_count; path++)
             fits = encode(world, path, &record, &key);
         if (!fits)
             continue;
@@ -155,7 +155,7 @@ fill_world(kw_test_world *world)
             fresh = !same_identity(world, world->count, other);
         world->count += fresh;
     }
-    for (size_t path = 0; path < world->table->paths_count; path++)
+    for (size_t path = 0; path < world->table->queried_paths_count; path++)
         fill_store_table(world, path);
 }
 
@@ -259,7 +259,7 @@ world_random_query(const kw_test_world *world, kw_record_query *ret_query)
     }
     kw_record_query query = {
         .table = world->table,
-        .path = random_chance(50) ? -1 : (int)random_below((unsigned)world->table->paths_count),
+        .path = random_chance(50) ? -1 : (int)random_below((unsigned)world->table->queried_paths_count),
         .bounds = bounds,
         .range_field = random_chance(50) ? -1 : (int)random_below((unsigned)fields),
         .from_inclusive = random_chance(60),

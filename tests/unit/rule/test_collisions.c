@@ -252,7 +252,7 @@ try_without_hazards(const random_table *random, const kw_policy *policy, kw_test
     if (kw_policy_hazards_count(policy) > 0)
         return;
     tally->without_hazards++;
-    for (size_t path = 0; path < table->paths_count; path++) {
+    for (size_t path = 0; path < table->queried_paths_count; path++) {
         try_numbers(random, table, path, tally);
         try_alike(random, table, path, tally);
     }
@@ -267,9 +267,9 @@ KW_TEST(test_random_rules, "/rule/collisions/random_rules")
         kw_policy *policy = test_policy_maybe(random.yaml);
         const kw_table *table = policy ? kw_policy_table(policy, 0) : NULL;
         tally.accepted += policy != NULL;
-        for (size_t path = 0; table && path < table->paths_count; path++)
+        for (size_t path = 0; table && path < table->queried_paths_count; path++)
             try_layout(&random, table->paths[path].layout, &tally);
-        if (table && table->paths_count > 1)
+        if (table && table->queried_paths_count > 1)
             try_paths(&random, table, &tally);
         if (policy)
             try_without_hazards(&random, policy, &tally);

@@ -269,7 +269,7 @@ KW_TEST(test_not_applied, "/schema/placed/not-applied")
     }
 }
 
-/* The placements of all paths are numbered in the order of the paths. The association is last. */
+/* The placements of all paths are numbered in the order of the paths; the association is the last path. */
 KW_TEST(test_numbers, "/schema/placed/numbers")
 {
 #define PATHS                                                                                                \
@@ -284,8 +284,8 @@ KW_TEST(test_numbers, "/schema/placed/numbers")
     g_autoptr(kw_policy) policy = placed(NEW PATHS, placings, 2);
     const kw_table *table = kw_policy_table(policy, 0);
     static const char *const expected[] = {"t_L2", "t", "t_second_L2", "t_second", "t_any", "t_by"};
-    g_assert_cmpuint(table->paths_count, ==, 3);
-    g_assert_cmpuint(table->placements_count, ==, 5);
+    g_assert_cmpuint(table->queried_paths_count, ==, 3);
+    g_assert_cmpuint(table->placements_count, ==, 6);
     for (size_t number = 0; number < 6; number++) {
         g_assert_cmpuint(table->placements[number].number, ==, number);
         g_assert_true(
@@ -293,7 +293,7 @@ KW_TEST(test_numbers, "/schema/placed/numbers")
     }
     g_assert_true(table->paths[1].placements == &table->placements[2]);
     g_assert_true(table->paths[2].placements == &table->placements[4]);
-    g_assert_true(table->association->placements == &table->placements[5]);
+    g_assert_true(table->locators == &table->placements[5]);
     g_assert_cmpuint(table->paths[2].placements_count, ==, 1);
     g_assert_cmpint(table->change, ==, KW_TABLE_MOVES);
     assert_key(&table->placements[3], "7861");

@@ -52,7 +52,7 @@ KW_TEST(test_placements, "/schema/snapshot/placements")
     g_autoptr(kw_policy) policy = test_policy(TWO);
     const kw_table *table = kw_policy_table(policy, 0);
     g_assert_cmpuint(table->placements_count, ==, 2);
-    for (size_t path = 0; path < table->paths_count; path++) {
+    for (size_t path = 0; path < table->queried_paths_count; path++) {
         const kw_placement *placement = &table->placements[path];
         g_assert_cmpuint(table->paths[path].placements_count, ==, 1);
         g_assert_true(table->paths[path].placements == placement && placement->path == &table->paths[path]);
@@ -202,8 +202,8 @@ KW_TEST(test_identity, "/schema/snapshot/identity")
                    "path p: field id of the primary key is missing");
     g_autoptr(kw_policy) policy = test_policy(KEYED "    paths: {p: {key: [{field: ts}, {field: id}]}}\n");
     const kw_table *table = kw_policy_table(policy, 0);
+    g_assert_cmpuint(table->queried_paths_count, ==, 2);
     g_assert_cmpuint(table->paths_count, ==, 2);
-    g_assert_cmpuint(table->paths_and_association_count, ==, 2);
     g_assert_true(table->fields[0].identity && !table->fields[1].identity && table->fields[2].identity);
 }
 
@@ -233,18 +233,26 @@ KW_TEST(test_associations, "/schema/snapshot/associations")
                    "path to: table t already has the association by");
     g_autoptr(kw_policy) once = test_policy(RANDOM "    updates: false\n");
     g_assert_true(kw_policy_table(once, 0)->chosen);
-    g_assert_null(kw_policy_table(once, 0)->association);
+    g_assert_null(kw_policy_table(once, 0)->locators);
     g_autoptr(kw_policy) policy = test_policy(
         RANDOM
         "    paths: {by: {association: true, key: [{field: id}]}, p: {key: [{hash: id}, {field: id}]}}\n");
     const kw_table *table = kw_policy_table(policy, 0);
-    g_assert_cmpuint(table->paths_count, ==, 2);
-    g_assert_cmpuint(table->paths_and_association_count, ==, 3);
-    g_assert_true(table->association == &table->paths[2]);
+    g_assert_cmpuint(table->queried_paths_count, ==, 2);
+    g_assert_cmpuint(table->paths_count, ==, 3);
+    g_assert_cmpuint(table->placements_count, ==, 3);
+    for (size_t path = 0; path < 3; path++) {
+        const kw_placement *placement = &table->placements[path];
+        kw_content content = path == 2 ? KW_CONTENT_LOCATORS : KW_CONTENT_RECORDS;
+        g_assert_true(table->paths[path].placements == placement && placement->path == &table->paths[path]);
+        g_assert_true(placement->content == content && table->paths[path].content == content);
+        g_assert_null(placement->scope.field); /* all records */
+    }
+    g_assert_true(table->locators == &table->placements[2]);
     g_assert_cmpstr(table->paths[1].name, ==, "p");
-    g_assert_cmpint(kw_table_find_path(table, KW_BYTES_LITERAL("by")), ==, -1);
-    g_assert_cmpint(kw_table_find_path_or_association(table, KW_BYTES_LITERAL("by")), ==, 2);
-    g_assert_cmpint(kw_table_find_path_or_association(table, KW_BYTES_LITERAL("p")), ==, 1);
+    g_assert_cmpint(kw_table_find_queried_path(table, KW_BYTES_LITERAL("by")), ==, -1);
+    g_assert_cmpint(kw_table_find_path(table, KW_BYTES_LITERAL("by")), ==, 2);
+    g_assert_cmpint(kw_table_find_path(table, KW_BYTES_LITERAL("p")), ==, 1);
     g_assert_true(table->chosen);
 }
 

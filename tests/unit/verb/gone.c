@@ -62,10 +62,10 @@ association_cells(desk *self, const char *key)
 {
     kw_buffer scratch = KW_BUFFER_EMPTY;
     kw_error error;
-    const kw_path *association = desk_table(self, "events")->association;
+    const kw_placement *locators = desk_table(self, "events")->locators;
     kw_record record = desk_record(self, "events", key);
-    kw_get get = {.table = association->store_table, .max_versions = 1, .deadline = KW_DEADLINE_NONE};
-    g_assert_true(kw_row_key(association, &record, &scratch, self->call.arena, &get.row, &error));
+    kw_get get = {.table = locators->store_table, .max_versions = 1, .deadline = KW_DEADLINE_NONE};
+    g_assert_true(kw_row_key(locators, &record, &scratch, self->call.arena, &get.row, &error));
     kw_buffer_clear(&scratch);
     self->done = false;
     kw_store_handle_get(self->handle, &get, association_read, self);

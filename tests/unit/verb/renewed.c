@@ -102,8 +102,8 @@ association_row(fixture *self)
     kw_error error;
     kw_bytes row;
     kw_record record = desk_record(self->desk, self->table, self->key);
-    const kw_path *path = desk_table(self->desk, self->table)->association;
-    g_assert_true(kw_row_key(path, &record, &scratch, self->desk->call.arena, &row, &error));
+    const kw_placement *locators = desk_table(self->desk, self->table)->locators;
+    g_assert_true(kw_row_key(locators, &record, &scratch, self->desk->call.arena, &row, &error));
     kw_buffer_clear(&scratch);
     return row;
 }
@@ -128,7 +128,7 @@ set_association(fixture *self, uint8_t shift, int64_t age_ms)
     *cell = (kw_cell){
         .family = KW_BYTES_LITERAL("d"), .qualifier = KW_BYTES_LITERAL("primary/1"), .value = self->row_key};
     kw_write write = {.kind = KW_WRITE_PUT,
-                      .table = table->association->store_table,
+                      .table = table->locators->store_table,
                       .row = association_row(self),
                       .cells = cell,
                       .cells_count = 1,
@@ -170,7 +170,7 @@ static bool
 is_renewed(fixture *self)
 {
     int64_t before = self->cell_timestamp;
-    cells_of(self, desk_table(self->desk, self->table)->association->store_table, association_row(self));
+    cells_of(self, desk_table(self->desk, self->table)->locators->store_table, association_row(self));
     return self->cell_timestamp > before;
 }
 
@@ -210,7 +210,7 @@ lifetimes(fixture *self)
 {
     const kw_table *table = desk_table(self->desk, "events");
     g_assert_cmpuint(ttl_of(self->desk, &table->paths[0]), ==, TTL_S);
-    g_assert_cmpuint(ttl_of(self->desk, table->association), ==, TTL_S + KW_ASSOCIATION_MARGIN_S);
+    g_assert_cmpuint(ttl_of(self->desk, table->locators->path), ==, TTL_S + KW_ASSOCIATION_MARGIN_S);
 }
 
 static void
@@ -357,7 +357,7 @@ renewed_days_integration_test(kw_store *store, const char *name, void (*move_clo
     fixture self = {NULL};
     open_fixture(&self, store, name);
     set_association(&self, 1, 0);
-    kw_bytes association = desk_table(self.desk, "events")->association->store_table;
+    kw_bytes association = desk_table(self.desk, "events")->locators->store_table;
     kw_bytes rows = desk_table(self.desk, "events")->paths[0].store_table;
     for (int i = 0; i < 22; i++) {
         put_into_associated_row(&self);

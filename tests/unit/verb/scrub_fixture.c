@@ -221,7 +221,7 @@ start_write(scrub_fixture *self, kw_write_kind kind, size_t path, const kw_recor
     kw_write write = {.kind = kind, .table = of->store_table, .timestamp = timestamp};
     kw_buffer scratch = KW_BUFFER_EMPTY;
     kw_error error;
-    if (!kw_row_key(of, record, &scratch, self->desk->call.arena, &write.row, &error))
+    if (!kw_row_key(of->placements, record, &scratch, self->desk->call.arena, &write.row, &error))
         g_error("%s", error.text);
     kw_buffer_clear(&scratch);
     return write;

@@ -122,7 +122,7 @@ KW_TEST(test_circular, "/verb/store_table/circular")
 KW_TEST(test_association, "/verb/store_table/association")
 {
     desk *self = desk_new(policy);
-    const kw_path *path = desk_table(self, "found")->association;
+    const kw_path *path = desk_table(self, "found")->locators->path;
     store of = {true, "d", {.ttl_seconds = 60, .max_versions = 7}, {0}},
           without = {.exists = true, .names = ""};
     g_assert_null(judge(self, path, &of).differences);
