@@ -186,15 +186,31 @@ read_row(const search *with, const world *in)
 }
 
 static void
-delete_hint(const search *with, const world *in)
+delete_hint(const search *with, const world *in, int index)
 {
     world next = *in;
-    call *of = &next.calls[CLEANER];
+    call *of = &next.calls[index];
     hint *at = &next.hints[of->path][of->tuple];
     uint8_t until = with->model->delete_unstamped ? (uint8_t)(in->now - in->slow[HINT]) : of->hint_at;
     at->marker = MAX(at->marker, until);
     memset(of, 0, sizeof *of);
-    take_step(with, &next, "deletes the hint", CLEANER);
+    take_step(with, &next, "deletes the hint", index);
+}
+
+/* The delete is under way, and another cleaner can begin: the lease of a sweep can have ended. */
+static void
+send_delete(const search *with, const world *in)
+{
+    int to = LATE;
+    while (to < CALLS && in->calls[to].kind)
+        to++;
+    if (to == CALLS)
+        return;
+    world next = *in;
+    next.calls[to] = in->calls[CLEANER];
+    next.calls[to].step = 3;
+    memset(&next.calls[CLEANER], 0, sizeof next.calls[CLEANER]);
+    take_step(with, &next, "sends the delete", CLEANER);
 }
 
 /* The delete can arrive at any time after the row was read. */
@@ -202,17 +218,14 @@ void
 clean_expand(const search *with, const world *in, int index)
 {
     const call *of = &in->calls[index];
-    world next = *in;
     bool old = kw_hint_is_old(of->hint_at, in->now, &with->model->limits);
     if (of->step == 1)
         read_row(with, in);
     else if (of->step == 4)
         read_hint(with, in, of);
     else if (of->step == 2 && (with->model->cleaner_no_wait || has_passed(with, in, of->newest)) &&
-             (!with->model->age_after_read || old)) {
-        next.calls[index].step = 3;
-        take_step(with, &next, "sends the delete", index);
-    } else if (of->step == 3) {
-        delete_hint(with, in);
-    }
+             (!with->model->age_after_read || old))
+        send_delete(with, in);
+    else if (of->step == 3)
+        delete_hint(with, in, index);
 }
