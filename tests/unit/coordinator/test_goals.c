@@ -31,7 +31,7 @@ run_command(kw_change_action action, int64_t current, kw_change_record *record, 
 }
 
 /* The end of a cancelled change would make the text before version 2 current, and version 3 would be lost. */
-KW_TEST(test_cancel_after_other_version, "/gateway/change goals/cancel after other version")
+KW_TEST(test_cancel_after_other_version, "/coordinator/goals/cancel after other version")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_change_record record = record_at(KW_OLD(BOTH), KW_OLD(BOTH));
@@ -47,7 +47,7 @@ KW_TEST(test_cancel_after_other_version, "/gateway/change goals/cancel after oth
 }
 
 /* From version 0 on, removals do not reach the new rows. */
-KW_TEST(test_withdraw, "/gateway/change goals/withdraw")
+KW_TEST(test_withdraw, "/coordinator/goals/withdraw")
 {
     static const kw_change_place late[] = {KW_OLD(ALONE), KW_OLD(STAMPED), KW_OLD(RAISED), KW_OLD(HELD)};
     g_autoptr(kw_arena) arena = kw_arena_new();
@@ -89,7 +89,7 @@ assert_refused(kw_change_action action, kw_change_record record, const char *par
 }
 
 /* Rows without a key under either rule stop a switch. */
-KW_TEST(test_undecodable, "/gateway/change goals/undecodable")
+KW_TEST(test_undecodable, "/coordinator/goals/undecodable")
 {
     kw_change_record record = record_at(KW_OLD(BOTH), KW_OLD(BOTH));
     record.copied = record.compared = true;
@@ -98,7 +98,7 @@ KW_TEST(test_undecodable, "/gateway/change goals/undecodable")
 }
 
 /* A change that is paused can be resumed in each version, on its way forward and back. */
-KW_TEST(test_next, "/gateway/change goals/next")
+KW_TEST(test_next, "/coordinator/goals/next")
 {
     assert_next(KW_OLD(BOTH), KW_OLD(BOTH), "cancel");
     assert_next(KW_OLD(GET_BOTH), KW_NEW(BOTH), "reverse, cancel");
@@ -131,7 +131,7 @@ assert_goal(kw_change_action action, kw_change_record record, kw_change_place go
     g_assert_cmpint(record.goal, ==, goal);
 }
 
-KW_TEST(test_added, "/gateway/change goals/added")
+KW_TEST(test_added, "/coordinator/goals/added")
 {
     const kw_change_record copied = added_at(KW_OLD(SPACED), KW_OLD(SPACED)),
                            cancelled = added_at(KW_OLD(SPACED), KW_OLD(ALONE)),
@@ -159,7 +159,7 @@ KW_TEST(test_added, "/gateway/change goals/added")
                    "no longer reach the new rows");
 }
 
-KW_TEST(test_dropped, "/gateway/change goals/dropped")
+KW_TEST(test_dropped, "/coordinator/goals/dropped")
 {
     kw_change_record record = added_at(KW_OLD(SPACED), KW_OLD(ALONE));
     record.drops = true;
@@ -175,7 +175,7 @@ assert_next_of_added(kw_change_record record, const char *next)
     g_assert_cmpstr(kw_change_next_of(&record, arena), ==, next);
 }
 
-KW_TEST(test_next_of_added, "/gateway/change goals/next of added")
+KW_TEST(test_next_of_added, "/coordinator/goals/next of added")
 {
     kw_change_record undecodable = added_at(KW_OLD(SPACED), KW_OLD(SPACED));
     undecodable.undecodable = 1;
@@ -195,7 +195,7 @@ KW_TEST(test_next_of_added, "/gateway/change goals/next of added")
 /* --- atomic operations that become allowed or forbidden ---------------------------------------------------
  */
 
-KW_TEST(test_atomics, "/gateway/change goals/atomics")
+KW_TEST(test_atomics, "/coordinator/goals/atomics")
 {
     kw_change_record record = record_at(KW_OLD(STAMPED), KW_NEW(ALONE));
     record.atomics = true;

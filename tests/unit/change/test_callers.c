@@ -24,7 +24,7 @@ passes(scene *self, unsigned seconds, unsigned calls)
 }
 
 /* Calls before the first look do not count. */
-KW_TEST(test_first_look, "/gateway/change callers/first look")
+KW_TEST(test_first_look, "/change/callers/first look")
 {
     scene self = {.now_ns = 1000 * MS, .calls = 5000};
     kw_change_callers_look(&self.callers, self.calls, self.now_ns);
@@ -32,14 +32,14 @@ KW_TEST(test_first_look, "/gateway/change callers/first look")
     g_assert_false(passes(&self, 5, 0));
 }
 
-KW_TEST(test_present, "/gateway/change callers/present")
+KW_TEST(test_present, "/change/callers/present")
 {
     scene self = {.now_ns = 1000 * MS};
     g_assert_false(passes(&self, 5, 4));
     g_assert_true(passes(&self, 1, 5));
 }
 
-KW_TEST(test_pause, "/gateway/change callers/pause")
+KW_TEST(test_pause, "/change/callers/pause")
 {
     scene self = {.now_ns = 1000 * MS};
     g_assert_true(passes(&self, 2, 100));
@@ -51,7 +51,7 @@ KW_TEST(test_pause, "/gateway/change callers/pause")
 }
 
 /* A look soon after the last one does not count: four calls in 20 ms are not 200 calls in a second. */
-KW_TEST(test_looks_too_often, "/gateway/change callers/looks too often")
+KW_TEST(test_looks_too_often, "/change/callers/looks too often")
 {
     scene self = {.now_ns = 1000 * MS};
     g_assert_false(passes(&self, 1, 0));
@@ -64,7 +64,7 @@ KW_TEST(test_looks_too_often, "/gateway/change callers/looks too often")
 }
 
 /* A look that comes late sees the calls of several seconds. */
-KW_TEST(test_late_look, "/gateway/change callers/late look")
+KW_TEST(test_late_look, "/change/callers/late look")
 {
     scene self = {.now_ns = 1000 * MS};
     g_assert_false(passes(&self, 1, 0));

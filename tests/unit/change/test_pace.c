@@ -52,7 +52,7 @@ scene_with_rest(uint64_t us)
     return self;
 }
 
-KW_TEST(test_without_callers, "/gateway/change-pace/without callers")
+KW_TEST(test_without_callers, "/change/pace/without callers")
 {
     scene self = scene_new();
     for (unsigned window = 0; window < 50; window++) {
@@ -61,7 +61,7 @@ KW_TEST(test_without_callers, "/gateway/change-pace/without callers")
     }
 }
 
-KW_TEST(test_slow_callers, "/gateway/change-pace/slow callers")
+KW_TEST(test_slow_callers, "/change/pace/slow callers")
 {
     scene self = scene_with_rest(1000);
     uint64_t before_ns = 0;
@@ -80,7 +80,7 @@ KW_TEST(test_slow_callers, "/gateway/change-pace/slow callers")
 }
 
 /* Latencies that are not much higher than without the work change nothing. */
-KW_TEST(test_fast_callers, "/gateway/change-pace/fast callers")
+KW_TEST(test_fast_callers, "/change/pace/fast callers")
 {
     scene self = scene_with_rest(1000);
     for (unsigned window = 0; window < 14; window++)
@@ -88,7 +88,7 @@ KW_TEST(test_fast_callers, "/gateway/change-pace/fast callers")
 }
 
 /* Slices take a sixth of the time while callers use the gateway, and all of it otherwise. */
-KW_TEST(test_pauses_for_callers, "/gateway/change-pace/pauses for callers")
+KW_TEST(test_pauses_for_callers, "/change/pace/pauses for callers")
 {
     scene self = scene_with_rest(1000);
     g_assert_cmpuint(kw_change_pace_next(&self.pace, &self.latency, 10 * MS, self.now_ns), ==,
@@ -104,7 +104,7 @@ KW_TEST(test_pauses_for_callers, "/gateway/change-pace/pauses for callers")
 
 /* A change with its own share pauses for callers by this share only, and does not measure their latencies in
  * rests. */
-KW_TEST(test_share, "/gateway/change-pace/share")
+KW_TEST(test_share, "/change/pace/share")
 {
     scene self = scene_with_rest(1000);
     unsigned rests = self.rests;
@@ -129,7 +129,7 @@ KW_TEST(test_share, "/gateway/change-pace/share")
 }
 
 /* The default on two cores: a slice of 500 rows, then a second of pause. */
-KW_TEST(test_guess, "/gateway/change-pace/guess")
+KW_TEST(test_guess, "/change/pace/guess")
 {
     kw_change_pace pace;
     kw_change_pace_init(&pace, 2);
@@ -140,7 +140,7 @@ KW_TEST(test_guess, "/gateway/change-pace/guess")
 }
 
 /* Callers are noticed before the window ends. */
-KW_TEST(test_callers_begin, "/gateway/change-pace/callers begin")
+KW_TEST(test_callers_begin, "/change/pace/callers begin")
 {
     scene self = scene_new();
     pass(&self, 500, 0, 0);
@@ -157,7 +157,7 @@ KW_TEST(test_callers_begin, "/gateway/change-pace/callers begin")
     g_assert_cmpuint(kw_change_pace_next(&self.pace, &self.latency, 10 * MS, self.now_ns), ==, 0);
 }
 
-KW_TEST(test_callers_of_other_gateways, "/gateway/change-pace/callers of other gateways")
+KW_TEST(test_callers_of_other_gateways, "/change/pace/callers of other gateways")
 {
     scene self = scene_new();
     g_assert_false(kw_change_pace_has_any_callers(&self.pace));
@@ -171,7 +171,7 @@ KW_TEST(test_callers_of_other_gateways, "/gateway/change-pace/callers of other g
     g_assert_cmpuint(kw_change_pace_next(&self.pace, &self.latency, 10 * MS, self.now_ns), ==, 0);
 }
 
-KW_TEST(test_cores, "/gateway/change-pace/cores")
+KW_TEST(test_cores, "/change/pace/cores")
 {
     static const unsigned pauses[][2] = {{1, 95}, {2, 47}, {3, 31}, {4, 23},
                                          {8, 11}, {16, 5}, {64, 5}, {0, 95}};
@@ -183,7 +183,7 @@ KW_TEST(test_cores, "/gateway/change-pace/cores")
     }
 }
 
-KW_TEST(test_rests_again, "/gateway/change-pace/rests again")
+KW_TEST(test_rests_again, "/change/pace/rests again")
 {
     scene self = scene_with_rest(1000);
     for (unsigned window = 0; window < 170; window++)

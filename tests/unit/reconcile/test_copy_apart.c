@@ -1,5 +1,5 @@
 /* Copies, passes and sweeps of a change in a store with several writers. */
-#include "apart_fixture.h"
+#include "unit/verb/apart_fixture.h"
 
 typedef struct fixture {
     apart_fixture apart;
@@ -96,7 +96,7 @@ expect_record(fixture *self, const char *key, const char *record)
     expect_in(self, NEW, key, record);
 }
 
-KW_TEST(test_copy, "/verb/copy apart/copy")
+KW_TEST(test_copy, "/reconcile/copy apart/copy")
 {
     fixture self;
     set_up(&self, "now");
@@ -132,7 +132,7 @@ expect_equal_records(fixture *self, const char *tie)
     expect_record(self, "id=f n=1", "id=f n=1 tags.k=5");
 }
 
-KW_TEST(test_pass, "/verb/copy apart/pass")
+KW_TEST(test_pass, "/reconcile/copy apart/pass")
 {
     static const apart_side orders[][2] = {{OLD, NEW}, {NEW, OLD}};
     for (size_t i = 0; i < G_N_ELEMENTS(orders); i++) {
@@ -161,7 +161,7 @@ read_new(fixture *self)
 }
 
 /* After a change goes back, the roles are the other way round, and so are the ties. */
-KW_TEST(test_ties_of_new, "/verb/copy apart/ties of the new placement")
+KW_TEST(test_ties_of_new, "/reconcile/copy apart/ties of the new placement")
 {
     fixture self;
     set_up(&self, "now");
@@ -174,7 +174,7 @@ KW_TEST(test_ties_of_new, "/verb/copy apart/ties of the new placement")
 
 /* Keys that do not hold the identity: a removed record has no name. It is reached from the other placement.
  */
-KW_TEST(test_unnamed, "/verb/copy apart/unnamed")
+KW_TEST(test_unnamed, "/reconcile/copy apart/unnamed")
 {
     fixture self;
     set_up(&self, "coarse_now");
@@ -206,7 +206,7 @@ pass_and_compare(fixture *self)
 }
 
 /* Records whose rows differ, or that have one row only, are merged as without the comparison. */
-KW_TEST(test_compared, "/verb/copy apart/compared")
+KW_TEST(test_compared, "/reconcile/copy apart/compared")
 {
     for (int reversed = 0; reversed < 2; reversed++) {
         fixture self;
@@ -221,7 +221,7 @@ KW_TEST(test_compared, "/verb/copy apart/compared")
 }
 
 /* Rows that are the same are not read again, however they differ in control cells other than removals. */
-KW_TEST(test_compared_alike, "/verb/copy apart/compared-alike")
+KW_TEST(test_compared_alike, "/reconcile/copy apart/compared-alike")
 {
     fixture self;
     set_up(&self, "now");
@@ -239,7 +239,7 @@ KW_TEST(test_compared_alike, "/verb/copy apart/compared-alike")
 }
 
 /* A row with a trace can differ in cells that the scan did not return. */
-KW_TEST(test_compared_trace, "/verb/copy apart/compared-trace")
+KW_TEST(test_compared_trace, "/reconcile/copy apart/compared-trace")
 {
     for (int side = OLD; side <= NEW; side++) {
         fixture self;
@@ -255,7 +255,7 @@ KW_TEST(test_compared_trace, "/verb/copy apart/compared-trace")
 }
 
 /* Only records with a cell that is recent enough are visited, and older cells stay as they are. */
-KW_TEST(test_since, "/verb/copy apart/since")
+KW_TEST(test_since, "/reconcile/copy apart/since")
 {
     fixture self;
     set_up(&self, "now");
@@ -277,7 +277,7 @@ KW_TEST(test_since, "/verb/copy apart/since")
 }
 
 /* Younger cells are not copied, and a record is visited only if it has older ones. */
-KW_TEST(test_before, "/verb/copy apart/before")
+KW_TEST(test_before, "/reconcile/copy apart/before")
 {
     fixture self;
     set_up(&self, "now");
@@ -302,7 +302,7 @@ KW_TEST(test_before, "/verb/copy apart/before")
 }
 
 /* A trace makes a pass visit a record that was put with an old timestamp, and read all of it. */
-KW_TEST(test_trace, "/verb/copy apart/trace")
+KW_TEST(test_trace, "/reconcile/copy apart/trace")
 {
     for (int large = 0; large < 2; large++) {
         fixture self;
@@ -329,7 +329,7 @@ KW_TEST(test_trace, "/verb/copy apart/trace")
 }
 
 /* Rows of removed records could not be found by keys that do not hold the identity. */
-KW_TEST(test_selects, "/verb/copy apart/selects")
+KW_TEST(test_selects, "/reconcile/copy apart/selects")
 {
     static const char *const tables[] = {"now", "coarse_now"};
     for (int i = 0; i < 2; i++) {
@@ -342,7 +342,7 @@ KW_TEST(test_selects, "/verb/copy apart/selects")
 }
 
 /* A scan that selects rows can be too slow: then all are scanned. */
-KW_TEST(test_scan_all, "/verb/copy apart/scan all")
+KW_TEST(test_scan_all, "/reconcile/copy apart/scan all")
 {
     fixture self;
     set_up(&self, "now");
@@ -359,7 +359,7 @@ KW_TEST(test_scan_all, "/verb/copy apart/scan all")
     tear_down(&self);
 }
 
-KW_TEST(test_sweep, "/verb/copy apart/sweep")
+KW_TEST(test_sweep, "/reconcile/copy apart/sweep")
 {
     fixture self;
     set_up(&self, "now");
@@ -381,7 +381,7 @@ KW_TEST(test_sweep, "/verb/copy apart/sweep")
 }
 
 /* Gone cells after the given time stay. */
-KW_TEST(test_sweep_until, "/verb/copy apart/sweep until")
+KW_TEST(test_sweep_until, "/reconcile/copy apart/sweep until")
 {
     fixture self;
     set_up(&self, "now");
@@ -418,7 +418,7 @@ fail_each(fixture *self)
     return failures;
 }
 
-KW_TEST(test_failures, "/verb/copy apart/failures")
+KW_TEST(test_failures, "/reconcile/copy apart/failures")
 {
     for (kw_copy_mode mode = KW_COPY_ROWS; mode <= KW_COPY_SWEEP; mode++) {
         fixture self;
@@ -462,7 +462,7 @@ expect_all_copied(fixture *self)
     }
 }
 
-KW_TEST(test_many, "/verb/copy apart/many")
+KW_TEST(test_many, "/reconcile/copy apart/many")
 {
     fixture self;
     set_up_many(&self);
@@ -475,7 +475,7 @@ KW_TEST(test_many, "/verb/copy apart/many")
     tear_down(&self);
 }
 
-KW_TEST(test_many_failures, "/verb/copy apart/many, failures")
+KW_TEST(test_many_failures, "/reconcile/copy apart/many, failures")
 {
     fixture self;
     set_up_many(&self);
@@ -492,7 +492,7 @@ may_fetch_once_more(void *user)
 }
 
 /* A slice ends early if it may not go on; the next one continues. */
-KW_TEST(test_ends_early, "/verb/copy apart/ends early")
+KW_TEST(test_ends_early, "/reconcile/copy apart/ends early")
 {
     fixture self;
     set_up_many(&self);
@@ -513,7 +513,7 @@ KW_TEST(test_ends_early, "/verb/copy apart/ends early")
 }
 
 /* A slice ends after max_rows rows. The next slice gets only the keys that this one returned. */
-KW_TEST(test_edges, "/verb/copy apart/edges")
+KW_TEST(test_edges, "/reconcile/copy apart/edges")
 {
     fixture self;
     set_up_many(&self);
@@ -535,7 +535,7 @@ KW_TEST(test_edges, "/verb/copy apart/edges")
 }
 
 /* A row is too large to be scanned with others: the keys are scanned, and the store reads the rows. */
-KW_TEST(test_large, "/verb/copy apart/large")
+KW_TEST(test_large, "/reconcile/copy apart/large")
 {
     for (kw_copy_mode mode = KW_COPY_ROWS; mode <= KW_COPY_PASS; mode++)
         for (unsigned scan = 2; scan <= 4; scan++) { /* the first operation finds the last key */

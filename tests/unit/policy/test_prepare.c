@@ -6,7 +6,7 @@
 #define TRIES 14
 
 /* The first pause is short, because the other gateway needs only some 20 ms. */
-KW_TEST(test_first, "/gateway/prepare/first")
+KW_TEST(test_first, "/policy/prepare/first")
 {
     for (uint64_t random = 0; random < 1000; random++) {
         g_assert_cmpuint(kw_prepare_pause_ms(1, random), >=, 10);
@@ -15,7 +15,7 @@ KW_TEST(test_first, "/gateway/prepare/first")
 }
 
 /* Further pauses are longer, up to half a second, and all of them together last a second or more. */
-KW_TEST(test_all, "/gateway/prepare/all")
+KW_TEST(test_all, "/policy/prepare/all")
 {
     uint64_t least_ms = 0;
     for (unsigned tries = 1; tries < TRIES; tries++) {
@@ -30,7 +30,7 @@ KW_TEST(test_all, "/gateway/prepare/all")
 }
 
 /* Two gateways that have collided do not pause equally long. */
-KW_TEST(test_differ, "/gateway/prepare/differ")
+KW_TEST(test_differ, "/policy/prepare/differ")
 {
     g_autoptr(GHashTable) pauses = g_hash_table_new(g_direct_hash, g_direct_equal);
     for (uint64_t random = 0; random < 41; random++)

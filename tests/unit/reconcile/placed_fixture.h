@@ -2,8 +2,8 @@
  * table as its old one. */
 #pragma once
 
-#include "desk.h"
 #include "support/fault_store.h"
+#include "unit/verb/desk.h"
 
 typedef struct placed_fixture {
     desk *desk;

@@ -1,5 +1,5 @@
 /* The verification of all rows of a path: every row is judged once, however large the slices are. */
-#include "desk.h"
+#include "unit/verb/desk.h"
 
 #include "reconcile/verify.h"
 #include "rule/layout.h"
@@ -123,7 +123,7 @@ read_all(fixture *self, uint32_t max_rows)
     } while (cursor.size);
 }
 
-KW_TEST(test_slices, "/verb/verify/slices")
+KW_TEST(test_slices, "/reconcile/verify/slices")
 {
     for (uint32_t max_rows = 1000; max_rows <= 10000; max_rows *= 3) {
         fixture self;
@@ -142,7 +142,7 @@ KW_TEST(test_slices, "/verb/verify/slices")
     }
 }
 
-KW_TEST(test_all_fit, "/verb/verify/all_fit")
+KW_TEST(test_all_fit, "/reconcile/verify/all_fit")
 {
     fixture self;
     set_up(&self, false);
@@ -155,7 +155,7 @@ KW_TEST(test_all_fit, "/verb/verify/all_fit")
 }
 
 /* The verdict is that of all slices, not of the last one. */
-KW_TEST(test_one_stray_in_the_first_slice, "/verb/verify/one_stray_in_the_first_slice")
+KW_TEST(test_one_stray_in_the_first_slice, "/reconcile/verify/one_stray_in_the_first_slice")
 {
     fixture self;
     set_up(&self, false);
@@ -167,7 +167,7 @@ KW_TEST(test_one_stray_in_the_first_slice, "/verb/verify/one_stray_in_the_first_
     desk_free(self.desk);
 }
 
-KW_TEST(test_ages, "/verb/verify/ages")
+KW_TEST(test_ages, "/reconcile/verify/ages")
 {
     fixture self;
     int64_t now_ms = kw_clock_wall_ms();
@@ -191,7 +191,7 @@ KW_TEST(test_ages, "/verb/verify/ages")
 }
 
 /* An error of the store ends the slice, which can be repeated. */
-KW_TEST(test_failures, "/verb/verify/failures")
+KW_TEST(test_failures, "/reconcile/verify/failures")
 {
     bool failed = true;
     for (uint64_t n = 1; failed && n < 100; n++) {
@@ -208,7 +208,7 @@ KW_TEST(test_failures, "/verb/verify/failures")
     g_assert_false(failed);
 }
 
-KW_TEST(test_cursors, "/verb/verify/cursors")
+KW_TEST(test_cursors, "/reconcile/verify/cursors")
 {
     fixture self;
     set_up(&self, false);

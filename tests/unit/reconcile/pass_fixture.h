@@ -2,7 +2,7 @@
  * with several regions, and records of which a quarter differ between the placements. */
 #pragma once
 
-#include "apart_fixture.h"
+#include "unit/verb/apart_fixture.h"
 
 #define PASS_RECORDS 400
 /* How many of them have a row in the old placement; the same for the new one. */

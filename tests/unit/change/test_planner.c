@@ -329,7 +329,7 @@ check_end(const scene *self, kw_change_place from)
         g_assert_cmpint(self->left, ==, completed ? KW_NEW(HELD) : last_before_store(from));
 }
 
-KW_TEST(test_every_goal, "/gateway/change-planner/every-goal")
+KW_TEST(test_every_goal, "/change/planner/every-goal")
 {
     for (kw_change_place from = 0; from < KW_PLACES; from++)
         for (size_t goal = 0; goal < G_N_ELEMENTS(goals); goal++)
@@ -368,7 +368,7 @@ turn_after(unsigned acts, kw_change_place first, kw_change_place second, bool st
     kw_change_planner_clear(&self.planner);
 }
 
-KW_TEST(test_turns, "/gateway/change-planner/turns")
+KW_TEST(test_turns, "/change/planner/turns")
 {
     for (unsigned acts = 0; acts < 90; acts++)
         for (size_t first = 0; first < G_N_ELEMENTS(goals); first++)
@@ -418,7 +418,7 @@ run_added(kw_change_place from, kw_change_place goal, bool store, bool undecodab
     kw_change_planner_clear(&self.planner);
 }
 
-KW_TEST(test_added, "/gateway/change-planner/added")
+KW_TEST(test_added, "/change/planner/added")
 {
     const kw_change_place goals_of_added[] = {KW_OLD(SPACED), KW_OLD(FILLED), KW_OLD(ALONE)};
     for (size_t i = 0; i < G_N_ELEMENTS(of_added); i++)
@@ -431,7 +431,7 @@ KW_TEST(test_added, "/gateway/change-planner/added")
 }
 
 /* A drop goes back without any work. */
-KW_TEST(test_dropped, "/gateway/change-planner/dropped")
+KW_TEST(test_dropped, "/change/planner/dropped")
 {
     scene self = scene_new(KW_OLD(SPACED), KW_OLD(ALONE), false);
     self.record.adds = self.record.drops = true;
@@ -471,7 +471,7 @@ check_atomics(kw_change_place goal, bool drops, bool grace)
     kw_change_planner_clear(&self.planner);
 }
 
-KW_TEST(test_atomics, "/gateway/change-planner/atomics")
+KW_TEST(test_atomics, "/change/planner/atomics")
 {
     check_atomics(KW_NEW(ALONE), false, true);
     check_atomics(KW_OLD(ALONE), true, true);
@@ -479,7 +479,7 @@ KW_TEST(test_atomics, "/gateway/change-planner/atomics")
 }
 
 /* Rows that could not be copied are lost with version FILLING_1, where puts do not reach the path. */
-KW_TEST(test_added_forgets, "/gateway/change-planner/added-forgets")
+KW_TEST(test_added_forgets, "/change/planner/added-forgets")
 {
     scene self = scene_new(KW_OLD(SPACED), KW_OLD(SPACED), false);
     self.record.adds = true;
@@ -497,7 +497,7 @@ KW_TEST(test_added_forgets, "/gateway/change-planner/added-forgets")
 }
 
 /* A pass that one direction began does not count for the other one. */
-KW_TEST(test_turn_forgets_pass, "/gateway/change-planner/turn-forgets-pass")
+KW_TEST(test_turn_forgets_pass, "/change/planner/turn-forgets-pass")
 {
     kw_change_record record = record_at(KW_OLD(LAST_PASS), KW_NEW(BOTH), false);
     record.pass = KW_CHANGE_PASS_ENDED;
@@ -509,7 +509,7 @@ KW_TEST(test_turn_forgets_pass, "/gateway/change-planner/turn-forgets-pass")
 
 /* The copy counts after a reverse, because writes went to both placements all the time; not after version 1.
  */
-KW_TEST(test_copy_counts, "/gateway/change-planner/copy-counts")
+KW_TEST(test_copy_counts, "/change/planner/copy-counts")
 {
     scene self = scene_new(KW_OLD(BOTH), KW_OLD(BOTH), false);
     run(&self);
@@ -532,7 +532,7 @@ KW_TEST(test_copy_counts, "/gateway/change-planner/copy-counts")
 
 /* The first pass visits all records. While the change waits for a command, each later pass visits the records
  * that the pass before it can have missed: those written since the version was set for that pass. */
-KW_TEST(test_passes_while_waiting, "/gateway/change-planner/passes-while-waiting")
+KW_TEST(test_passes_while_waiting, "/change/planner/passes-while-waiting")
 {
     scene self = scene_new(KW_OLD(OPENING), KW_OLD(BOTH), false);
     run(&self);
@@ -566,7 +566,7 @@ advance_to_place(scene *self, kw_change_place place)
 
 /* A pass under 2 or 6 leaves out what was written since the version was set. If that was long ago, the
  * version is set again before the pass: after a long copy, and for a reverse. */
-KW_TEST(test_limit_of_pass, "/gateway/change-planner/limit-of-pass")
+KW_TEST(test_limit_of_pass, "/change/planner/limit-of-pass")
 {
     scene self = scene_new(KW_OLD(BOTH), KW_OLD(BOTH), false);
     self.record.copied = self.record.compared = true;
@@ -610,7 +610,7 @@ check_rounds(kw_change_place from, kw_change_place goal, bool can_select_by_time
     kw_change_planner_clear(&self.planner);
 }
 
-KW_TEST(test_rounds, "/gateway/change-planner/rounds")
+KW_TEST(test_rounds, "/change/planner/rounds")
 {
     check_rounds(KW_OLD(BOTH), KW_NEW(BOTH), true, 2); /* 100, 10 and 1 s */
     check_rounds(KW_NEW(BOTH), KW_OLD(BOTH), true, 2);
@@ -631,7 +631,7 @@ record_of_round(uint64_t rounds, int64_t took_ms, int64_t before_ms)
 }
 
 /* Passes that do not get shorter end, too. */
-KW_TEST(test_short_rounds, "/gateway/change-planner/short-rounds")
+KW_TEST(test_short_rounds, "/change/planner/short-rounds")
 {
     g_assert_true(record_of_round(0, 2000, 0).short_round);
     g_assert_false(record_of_round(0, 2001, 0).short_round);
@@ -647,7 +647,7 @@ KW_TEST(test_short_rounds, "/gateway/change-planner/short-rounds")
 
 /* A gateway that has the table and has not reported stops the steps and the work; a dead one does not, but
  * the next grace counts from the moment at which that was seen. */
-KW_TEST(test_gateways, "/gateway/change-planner/gateways")
+KW_TEST(test_gateways, "/change/planner/gateways")
 {
     scene self = scene_new(KW_OLD(BOTH), KW_OLD(BOTH), false);
     advance_to(&self, KW_CHANGE_ACT_COPY);
@@ -672,7 +672,7 @@ KW_TEST(test_gateways, "/gateway/change-planner/gateways")
 }
 
 /* A gateway that registered and died between two reads is a loss, once. */
-KW_TEST(test_gateway_first_seen_dead, "/gateway/change-planner/gateway-first-seen-dead")
+KW_TEST(test_gateway_first_seen_dead, "/change/planner/gateway-first-seen-dead")
 {
     scene self = scene_new(KW_OLD(HELD), KW_OLD(BOTH), true);
     self.count = 1;
@@ -687,7 +687,7 @@ KW_TEST(test_gateway_first_seen_dead, "/gateway/change-planner/gateway-first-see
 }
 
 /* A registration that was removed is a loss, too: the gateway has stopped, and its calls can be late. */
-KW_TEST(test_gateway_leaves, "/gateway/change-planner/gateway-leaves")
+KW_TEST(test_gateway_leaves, "/change/planner/gateway-leaves")
 {
     scene self = scene_new(KW_OLD(HELD), KW_OLD(BOTH), true);
     advance_to(&self, KW_CHANGE_ACT_STEP);
@@ -697,7 +697,7 @@ KW_TEST(test_gateway_leaves, "/gateway/change-planner/gateway-leaves")
 }
 
 /* A gateway that has not disappeared costs no grace: only a new holder waits. */
-KW_TEST(test_grace_once, "/gateway/change-planner/grace-once")
+KW_TEST(test_grace_once, "/change/planner/grace-once")
 {
     scene self = scene_new(KW_OLD(HELD), KW_OLD(BOTH), true);
     run(&self);
@@ -706,7 +706,7 @@ KW_TEST(test_grace_once, "/gateway/change-planner/grace-once")
 }
 
 /* A copy without an answer can be applied late, too. */
-KW_TEST(test_grace_after_work, "/gateway/change-planner/grace-after-work")
+KW_TEST(test_grace_after_work, "/change/planner/grace-after-work")
 {
     scene self = scene_new(KW_OLD(LAST_PASS), KW_NEW(BOTH), false);
     advance_to(&self, KW_CHANGE_ACT_PASS);
@@ -721,7 +721,7 @@ KW_TEST(test_grace_after_work, "/gateway/change-planner/grace-after-work")
     kw_change_planner_clear(&self.planner);
 }
 
-KW_TEST(test_report_of_older_step, "/gateway/change-planner/report-of-older-step")
+KW_TEST(test_report_of_older_step, "/change/planner/report-of-older-step")
 {
     scene self = scene_new(KW_OLD(SPACED), KW_NEW(BOTH), false);
     advance_to(&self, KW_CHANGE_ACT_STEP);
@@ -736,7 +736,7 @@ KW_TEST(test_report_of_older_step, "/gateway/change-planner/report-of-older-step
     kw_change_planner_clear(&self.planner);
 }
 
-KW_TEST(test_pause, "/gateway/change-planner/pause")
+KW_TEST(test_pause, "/change/planner/pause")
 {
     scene self = scene_new(KW_OLD(BOTH), KW_OLD(BOTH), false);
     advance_to(&self, KW_CHANGE_ACT_COPY);
@@ -752,7 +752,7 @@ KW_TEST(test_pause, "/gateway/change-planner/pause")
     kw_change_planner_clear(&self.planner);
 }
 
-KW_TEST(test_cursors, "/gateway/change-planner/cursors")
+KW_TEST(test_cursors, "/change/planner/cursors")
 {
     scene self = scene_new(KW_NEW(BOTH), KW_NEW(ALONE), false);
     self.record.completing = false; /* the operator lets them expire */

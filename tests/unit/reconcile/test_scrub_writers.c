@@ -244,7 +244,7 @@ int
 main(int argc, char **argv)
 {
     seeded_init(&argc, &argv);
-    g_test_add_func("/verb/scrub writers/equal rows", test_equal_rows);
-    g_test_add_func("/verb/scrub writers/the horizon is needed", test_horizon_is_needed);
+    g_test_add_func("/reconcile/scrub writers/equal rows", test_equal_rows);
+    g_test_add_func("/reconcile/scrub writers/the horizon is needed", test_horizon_is_needed);
     return g_test_run();
 }

@@ -139,7 +139,7 @@ ask(scene *self, const kw_control_request_kind *kind, unsigned number)
 /* --- tests -------------------------------------------------------------------------------------------- */
 
 /* Jobs run one after another; other requests do not wait for them. */
-KW_TEST(test_order, "/gateway/control_request/order")
+KW_TEST(test_order, "/policy/control_request/order")
 {
     scene *self = scene_new();
     ask(self, &job, 0);
@@ -165,7 +165,7 @@ KW_TEST(test_order, "/gateway/control_request/order")
 }
 
 /* The third request of a group with a maximum of two is BUSY, and does not reach the main thread. */
-KW_TEST(test_busy, "/gateway/control_request/busy")
+KW_TEST(test_busy, "/policy/control_request/busy")
 {
     scene *self = scene_new();
     for (unsigned i = 0; i < 3; i++)
@@ -189,7 +189,7 @@ KW_TEST(test_busy, "/gateway/control_request/busy")
 
 /* When draining begins, each caller is answered once. A job that has begun continues; one that is queued, or
  * arrives later, does not begin. */
-KW_TEST(test_draining, "/gateway/control_request/draining")
+KW_TEST(test_draining, "/policy/control_request/draining")
 {
     scene *self = scene_new();
     ask(self, &job, 0);
@@ -219,7 +219,7 @@ KW_TEST(test_draining, "/gateway/control_request/draining")
 }
 
 /* A request that ends before the early answer was delivered lives until then. */
-KW_TEST(test_draining_and_finished, "/gateway/control_request/draining_and_finished")
+KW_TEST(test_draining_and_finished, "/policy/control_request/draining_and_finished")
 {
     scene *self = scene_new();
     ask(self, &job, 0);
@@ -235,7 +235,7 @@ KW_TEST(test_draining_and_finished, "/gateway/control_request/draining_and_finis
 }
 
 /* The main thread's own request has no caller, and a job with an error is the end of a job, too. */
-KW_TEST(test_without_caller, "/gateway/control_request/without_caller")
+KW_TEST(test_without_caller, "/policy/control_request/without_caller")
 {
     scene *self = scene_new();
     kw_control_request_begin(&asking_new(self, &job, 0, NULL)->request);

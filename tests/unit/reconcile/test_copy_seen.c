@@ -44,7 +44,7 @@ is_same(const kw_row *first, const kw_row *second)
     return same;
 }
 
-KW_TEST(test_compare, "/verb/copy-seen/compare")
+KW_TEST(test_compare, "/reconcile/copy-seen/compare")
 {
     const kw_row *row = ROW(CELL("a", "x", 5), CELL("b", "", 5));
     g_assert_true(is_same(row, ROW(CELL("a", "x", 5), CELL("b", "", 5))));
@@ -57,7 +57,7 @@ KW_TEST(test_compare, "/verb/copy-seen/compare")
 }
 
 /* A copy writes kw:w only beside other cells. A gone cell is copied. */
-KW_TEST(test_control_cells, "/verb/copy-seen/control-cells")
+KW_TEST(test_control_cells, "/reconcile/copy-seen/control-cells")
 {
     const char *until = "\1\1\1\1\1\1\1\1";
     const kw_row *row = ROW(CELL("a", "x", 5));
@@ -65,7 +65,7 @@ KW_TEST(test_control_cells, "/verb/copy-seen/control-cells")
     g_assert_false(is_same(row, ROW(cell_of(GONE, until, 5), CELL("a", "x", 5))));
 }
 
-KW_TEST(test_left, "/verb/copy-seen/left")
+KW_TEST(test_left, "/reconcile/copy-seen/left")
 {
     const kw_row *row = ROW(CELL("a", "x", 5)), *other = ROW(CELL("a", "y", 6));
     kw_copy_seen *self = kw_copy_seen_new();
@@ -85,7 +85,7 @@ KW_TEST(test_left, "/verb/copy-seen/left")
     kw_copy_seen_unref(self);
 }
 
-KW_TEST(test_unknown, "/verb/copy-seen/unknown")
+KW_TEST(test_unknown, "/reconcile/copy-seen/unknown")
 {
     const kw_row *row = ROW(CELL("a", "x", 5));
     kw_copy_seen *self = kw_copy_seen_new();
@@ -101,7 +101,7 @@ KW_TEST(test_unknown, "/verb/copy-seen/unknown")
 }
 
 /* When there is no space left, further rows are visited. Those that were remembered stay. */
-KW_TEST(test_full, "/verb/copy-seen/full")
+KW_TEST(test_full, "/reconcile/copy-seen/full")
 {
     const kw_row *row = ROW(CELL("a", "x", 5));
     kw_copy_seen *self = kw_copy_seen_new();
@@ -126,7 +126,7 @@ memory_charged(void)
 }
 
 /* What is remembered is charged to the memory budget. If the budget does not allow more, rows are visited. */
-KW_TEST(test_budget, "/verb/copy-seen/budget")
+KW_TEST(test_budget, "/reconcile/copy-seen/budget")
 {
     const kw_row *row = ROW(CELL("a", "x", 5));
     int64_t before = memory_charged();

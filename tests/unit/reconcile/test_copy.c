@@ -68,7 +68,7 @@ put(fixture *self, const char *table, const char *record)
 
 /* --- tests --------------------------------------------------------------------------------------- */
 
-KW_TEST(test_slices, "/verb/copy/slices")
+KW_TEST(test_slices, "/reconcile/copy/slices")
 {
     fixture self;
     set_up(&self);
@@ -108,7 +108,7 @@ KW_TEST(test_slices, "/verb/copy/slices")
 }
 
 /* A put with a timestamp before the removal of its record stays hidden, also if it comes after the copy. */
-KW_TEST(test_removed, "/verb/copy/removed")
+KW_TEST(test_removed, "/reconcile/copy/removed")
 {
     fixture self;
     set_up(&self);
@@ -128,7 +128,7 @@ KW_TEST(test_removed, "/verb/copy/removed")
     tear_down(&self);
 }
 
-KW_TEST(test_empty, "/verb/copy/empty")
+KW_TEST(test_empty, "/reconcile/copy/empty")
 {
     fixture self;
     set_up(&self);
@@ -141,7 +141,7 @@ KW_TEST(test_empty, "/verb/copy/empty")
 
 /* The key of the new placement needs the time in seconds. The old key holds it too, but only in seconds: the
  * field is read from its column. */
-KW_TEST(test_column, "/verb/copy/column")
+KW_TEST(test_column, "/reconcile/copy/column")
 {
     fixture self;
     set_up(&self);
@@ -182,7 +182,7 @@ write_raw_row(fixture *self, const char *row)
     desk_wait(self->desk);
 }
 
-KW_TEST(test_undecodable, "/verb/copy/undecodable")
+KW_TEST(test_undecodable, "/reconcile/copy/undecodable")
 {
     fixture self;
     set_up(&self);
@@ -200,7 +200,7 @@ KW_TEST(test_undecodable, "/verb/copy/undecodable")
 }
 
 /* A slice fails if any operation of it fails, and can be repeated. */
-KW_TEST(test_failures, "/verb/copy/failures")
+KW_TEST(test_failures, "/reconcile/copy/failures")
 {
     static const kw_fault faults[] = {KW_FAULT_FAILED, KW_FAULT_UNKNOWN_LOST, KW_FAULT_UNKNOWN_APPLIED};
     for (size_t i = 0; i < G_N_ELEMENTS(faults); i++) {
@@ -225,7 +225,7 @@ KW_TEST(test_failures, "/verb/copy/failures")
 }
 
 /* The store table of the new placement does not exist. */
-KW_TEST(test_lost_table, "/verb/copy/lost table")
+KW_TEST(test_lost_table, "/reconcile/copy/lost table")
 {
     fixture self;
     set_up(&self);

@@ -7,7 +7,7 @@
 
 /* --- differences that scrub finds and repairs ------------------------------------------------- */
 
-KW_TEST(test_clean, "/verb/scrub/clean")
+KW_TEST(test_clean, "/reconcile/scrub/clean")
 {
     scrub_fixture self;
     scrub_fixture_open(&self);
@@ -168,7 +168,7 @@ moved_clock(void)
 
 /* A write that is so recent that it can be in progress is neither reported nor repaired. Once it is old
  * enough, it is. */
-KW_TEST(test_recent_writes, "/verb/scrub/recent writes")
+KW_TEST(test_recent_writes, "/reconcile/scrub/recent writes")
 {
     scrub_fixture self;
     scrub_fixture_open(&self);
@@ -192,7 +192,7 @@ KW_TEST(test_recent_writes, "/verb/scrub/recent writes")
 }
 
 /* A delete with a timestamp in the future would hide every put until then. */
-KW_TEST(test_future, "/verb/scrub/future")
+KW_TEST(test_future, "/reconcile/scrub/future")
 {
     scrub_fixture self;
     scrub_fixture_open(&self);
@@ -211,7 +211,7 @@ KW_TEST(test_future, "/verb/scrub/future")
     scrub_fixture_close(&self);
 }
 
-KW_TEST(test_foreign, "/verb/scrub/foreign")
+KW_TEST(test_foreign, "/reconcile/scrub/foreign")
 {
     scrub_fixture self;
     scrub_fixture_open(&self);
@@ -230,7 +230,7 @@ KW_TEST(test_foreign, "/verb/scrub/foreign")
 }
 
 /* All differences are counted and repaired, even if only some are listed. */
-KW_TEST(test_listed, "/verb/scrub/listed differences")
+KW_TEST(test_listed, "/reconcile/scrub/listed differences")
 {
     scrub_fixture self;
     scrub_fixture_open(&self);
@@ -252,7 +252,7 @@ KW_TEST(test_listed, "/verb/scrub/listed differences")
 /* --- large rows ------------------------------------------------------------------------------- */
 
 /* A slice ends when it has as many bytes as a page. */
-KW_TEST(test_large_rows, "/verb/scrub/large rows")
+KW_TEST(test_large_rows, "/reconcile/scrub/large rows")
 {
     scrub_fixture self;
     scrub_fixture_open(&self);
@@ -269,7 +269,7 @@ KW_TEST(test_large_rows, "/verb/scrub/large rows")
 }
 
 /* A row that is larger than a frame is an error, in a range scan and in a lookup. */
-KW_TEST(test_too_large, "/verb/scrub/too large")
+KW_TEST(test_too_large, "/reconcile/scrub/too large")
 {
     scrub_fixture self;
     scrub_fixture_open(&self);
@@ -345,7 +345,7 @@ scrub_with_late_write(scrub_fixture *of, uint64_t operations, const char *record
 #define SECOND_REREAD (FIRST_READ + 4)
 
 /* A path that is written a little later than the primary path is not a difference. */
-KW_TEST(test_write_in_progress, "/verb/scrub/write in progress")
+KW_TEST(test_write_in_progress, "/reconcile/scrub/write in progress")
 {
     scrub_fixture self;
     uint64_t applied_at;
@@ -361,7 +361,7 @@ KW_TEST(test_write_in_progress, "/verb/scrub/write in progress")
 }
 
 /* Rows that change between the last two reads are neither reported nor repaired. */
-KW_TEST(test_changing_rows, "/verb/scrub/changing rows")
+KW_TEST(test_changing_rows, "/reconcile/scrub/changing rows")
 {
     scrub_fixture self;
     uint64_t applied_at = UINT64_MAX;
@@ -397,7 +397,7 @@ assert_rejected(scrub_fixture *self, const char *table, kw_bytes cursor, const c
         g_error("%s", self->error.text);
 }
 
-KW_TEST(test_rejected, "/verb/scrub/rejected")
+KW_TEST(test_rejected, "/reconcile/scrub/rejected")
 {
     scrub_fixture self;
     kw_scrub_result slice;
@@ -486,7 +486,7 @@ repair_with_fault(scrub_fixture *self, kw_fault fault, uint64_t n)
     return failed;
 }
 
-KW_TEST(test_faults, "/verb/scrub/faults")
+KW_TEST(test_faults, "/reconcile/scrub/faults")
 {
     static const kw_fault faults[] = {KW_FAULT_FAILED, KW_FAULT_UNKNOWN_APPLIED, KW_FAULT_UNKNOWN_LOST};
     scrub_fixture self;
@@ -501,7 +501,7 @@ KW_TEST(test_faults, "/verb/scrub/faults")
 }
 
 /* A slice whose answer was lost is repeated from the cursor before it. */
-KW_TEST(test_repeated, "/verb/scrub/repeated slices")
+KW_TEST(test_repeated, "/reconcile/scrub/repeated slices")
 {
     scrub_fixture self;
     kw_scrub_result slice;
@@ -524,7 +524,7 @@ KW_TEST(test_repeated, "/verb/scrub/repeated slices")
 KW_TEST_START(start)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-        g_autofree char *name = g_strdup_printf("/verb/scrub/differences/%s", cases[i].name);
+        g_autofree char *name = g_strdup_printf("/reconcile/scrub/differences/%s", cases[i].name);
         g_test_add_data_func(name, &cases[i], test_difference);
     }
 }

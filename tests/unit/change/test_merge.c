@@ -42,7 +42,7 @@ check_progress(const kw_change_record *mine)
     g_assert_cmpuint(merged.rows_per_second, ==, 5);
 }
 
-KW_TEST(test_progress, "/gateway/change-merge/progress")
+KW_TEST(test_progress, "/change/merge/progress")
 {
     kw_change_record mine[13];
     for (unsigned i = 0; i < G_N_ELEMENTS(mine); i++)
@@ -65,7 +65,7 @@ KW_TEST(test_progress, "/gateway/change-merge/progress")
 }
 
 /* A command to compare again has reset the progress: what was compared meanwhile does not count. */
-KW_TEST(test_reset, "/gateway/change-merge/reset")
+KW_TEST(test_reset, "/change/merge/reset")
 {
     kw_change_record base = record_new(), mine = record_new(), theirs = record_new();
     base.copied = mine.copied = theirs.copied = true;
@@ -76,7 +76,7 @@ KW_TEST(test_reset, "/gateway/change-merge/reset")
 }
 
 /* The version was set by another gateway: its record counts. */
-KW_TEST(test_other_step, "/gateway/change-merge/other-step")
+KW_TEST(test_other_step, "/change/merge/other-step")
 {
     kw_change_record base = record_new(), mine = record_new(), theirs = record_new();
     mine.copied = true;
@@ -88,7 +88,7 @@ KW_TEST(test_other_step, "/gateway/change-merge/other-step")
     g_assert_false(kw_change_merge(&base, &mine, &theirs).under_way);
 }
 
-KW_TEST(test_none, "/gateway/change-merge/none")
+KW_TEST(test_none, "/change/merge/none")
 {
     kw_change_record base = record_new(), mine = record_new(), theirs = record_new();
     mine.copied = true;
@@ -97,7 +97,7 @@ KW_TEST(test_none, "/gateway/change-merge/none")
 }
 
 /* Only this gateway writes: its progress is newer than the catalog's. */
-KW_TEST(test_one_writer, "/gateway/change-merge/one-writer")
+KW_TEST(test_one_writer, "/change/merge/one-writer")
 {
     kw_change_record mine = record_new(), theirs = record_new();
     mine.writers = theirs.writers = KW_CHANGE_ONE_WRITER;

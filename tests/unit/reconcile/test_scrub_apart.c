@@ -1,9 +1,9 @@
 /* Compares the placements of a change in a store with several writers: what must be equal in two rows, and
  * the whole comparison under version 2. */
-#include "apart_fixture.h"
 #include "contract/simulated_place.h"
 #include "order_bed.h"
 #include "reconcile/scrub.h"
+#include "unit/verb/apart_fixture.h"
 
 /* --- two rows ------------------------------------------------------------------------------------ */
 
@@ -47,7 +47,7 @@ expect_row(const kw_row *row, const char *text)
     g_assert_cmpstr(found, ==, text);
 }
 
-KW_TEST(test_rows, "/verb/scrub apart/rows")
+KW_TEST(test_rows, "/reconcile/scrub apart/rows")
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     for (size_t i = 0; i < G_N_ELEMENTS(rows_cases); i++) {
@@ -312,7 +312,7 @@ create_table(fixture *self, const char *name)
 
 /* Rows that do not fit into memory are copied again, over the simulated HBase. The rows around them are
  * compared. */
-KW_TEST(test_large, "/verb/scrub apart/large")
+KW_TEST(test_large, "/reconcile/scrub apart/large")
 {
     fixture self;
     set_up_over(&self, kw_simulated_place_open());
@@ -385,7 +385,7 @@ write_next(writer *self)
 
 /* Writes between the reads of the comparison are not differences. The memory store applies both rows of a put
  * in the same moment, so this test does not see a put that one of them lacks. */
-KW_TEST(test_concurrent, "/verb/scrub apart/concurrent")
+KW_TEST(test_concurrent, "/reconcile/scrub apart/concurrent")
 {
     enum { WRITERS = 4, WRITES = 60 };
     fixture self;
@@ -415,7 +415,7 @@ KW_TEST(test_concurrent, "/verb/scrub apart/concurrent")
 KW_TEST_START(start)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-        g_autofree char *name = g_strdup_printf("/verb/scrub apart/difference/%s", cases[i].name);
+        g_autofree char *name = g_strdup_printf("/reconcile/scrub apart/difference/%s", cases[i].name);
         g_test_add_data_func(name, &cases[i], test_difference);
     }
 }

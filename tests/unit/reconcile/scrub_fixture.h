@@ -2,8 +2,8 @@
  * a single path. */
 #pragma once
 
-#include "desk.h"
 #include "support/fault_store.h"
+#include "unit/verb/desk.h"
 
 typedef struct scrub_fixture {
     desk *desk;

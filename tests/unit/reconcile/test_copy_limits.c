@@ -20,7 +20,7 @@ compare(pass_fixture *self, uint32_t max_rows)
 
 /* Three of the four regions have rows, and each slice fetches up to 16 rows of each of them: too few for one
  * copy to read several groups of rows at the same time. */
-KW_TEST(test_copies, "/verb/copy limits/copies")
+KW_TEST(test_copies, "/reconcile/copy limits/copies")
 {
     pass_fixture self;
     pass_fixture_open(&self, KW_COPY_SCANS_MAX);
@@ -64,7 +64,7 @@ static const shortage shortages[] = {
     {BUDGET(100), BUDGET(100), 1}, {BUDGET(1000), BUDGET(850), 1}, {BUDGET(24), 0, 2}};
 
 /* Only one scan fetches or copies while memory is short. */
-KW_TEST(test_shortage, "/verb/copy limits/shortage")
+KW_TEST(test_shortage, "/reconcile/copy limits/shortage")
 {
     for (size_t i = 0; i < G_N_ELEMENTS(shortages); i++) {
         pass_fixture self;
@@ -93,7 +93,7 @@ begin_shortage_later(void *user)
 }
 
 /* Several scans have rows when the shortage begins. They copy one after the other. */
-KW_TEST(test_sudden_shortage, "/verb/copy limits/sudden shortage")
+KW_TEST(test_sudden_shortage, "/reconcile/copy limits/sudden shortage")
 {
     pass_fixture self;
     unsigned asked = 0;
@@ -127,7 +127,7 @@ toggle_shortage(void *user)
     return true;
 }
 
-KW_TEST(test_changing_shortage, "/verb/copy limits/changing shortage")
+KW_TEST(test_changing_shortage, "/reconcile/copy limits/changing shortage")
 {
     for (uint32_t rows = 1; rows < KW_COPY_ROWS_MAX; rows = 7 * rows + 1) {
         pass_fixture self;
@@ -154,7 +154,7 @@ after_ms(uint64_t at_ns, uint64_t ms)
 }
 
 /* Regions are requested for a quarter of the time that is left, and at most for two seconds. */
-KW_TEST(test_regions_deadline, "/verb/copy limits/regions' deadline")
+KW_TEST(test_regions_deadline, "/reconcile/copy limits/regions' deadline")
 {
     for (uint64_t call_ms = 4000; call_ms <= 400000; call_ms *= 10) {
         pass_fixture self;
@@ -177,7 +177,7 @@ KW_TEST(test_regions_deadline, "/verb/copy limits/regions' deadline")
 }
 
 /* If they cannot be read in time, no slice of the pass requests them again. The next pass does. */
-KW_TEST(test_no_regions, "/verb/copy limits/no regions")
+KW_TEST(test_no_regions, "/reconcile/copy limits/no regions")
 {
     pass_fixture self;
     pass_fixture_open(&self, KW_COPY_SCANS_MAX);
@@ -197,7 +197,7 @@ KW_TEST(test_no_regions, "/verb/copy limits/no regions")
 }
 
 /* If they cannot be read for another reason, the next slice requests them again. */
-KW_TEST(test_regions_later, "/verb/copy limits/regions later")
+KW_TEST(test_regions_later, "/reconcile/copy limits/regions later")
 {
     pass_fixture self;
     pass_fixture_open(&self, KW_COPY_SCANS_MAX);
@@ -216,7 +216,7 @@ KW_TEST(test_regions_later, "/verb/copy limits/regions later")
 /* --- rows and bytes of a fetch and of a slice ----------------------------------------------------------- */
 
 /* One part is left: its scan fetches as many rows as if it was the only one from the beginning. */
-KW_TEST(test_one_part, "/verb/copy limits/one part")
+KW_TEST(test_one_part, "/reconcile/copy limits/one part")
 {
     pass_fixture self;
     pass_fixture_open(&self, KW_COPY_SCANS_MAX);
@@ -246,7 +246,7 @@ put_large(pass_fixture *self, const char *where, unsigned count, size_t bytes)
 }
 
 /* A slice ends after 8 MiB, and the rows of one fetch at most. */
-KW_TEST(test_bytes, "/verb/copy limits/bytes")
+KW_TEST(test_bytes, "/reconcile/copy limits/bytes")
 {
     static const char *const regions[] = {"q", "r1", "s"};
     pass_fixture self;
@@ -275,7 +275,7 @@ KW_TEST(test_bytes, "/verb/copy limits/bytes")
 
 /* A store limits the bytes of a fetch by the mean size of the rows of the table. If the rows of one region
  * are larger, its scan notices it in the first fetch, and later slices remember it. */
-KW_TEST(test_large_rows, "/verb/copy limits/large rows")
+KW_TEST(test_large_rows, "/reconcile/copy limits/large rows")
 {
     pass_fixture self;
     pass_fixture_open(&self, KW_COPY_SCANS_MAX);
@@ -301,7 +301,7 @@ KW_TEST(test_large_rows, "/verb/copy limits/large rows")
 }
 
 /* The rows that a copy reads are probably as large as those that were scanned. */
-KW_TEST(test_large_copies, "/verb/copy limits/large copies")
+KW_TEST(test_large_copies, "/reconcile/copy limits/large copies")
 {
     pass_fixture self;
     pass_fixture_open(&self, 1);

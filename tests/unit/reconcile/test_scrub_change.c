@@ -237,7 +237,7 @@ test_difference(gconstpointer data)
 }
 
 /* A deletion in the new placement hides the cell, even after a repair with its own timestamp. */
-KW_TEST(test_hidden, "/verb/scrub change/hidden")
+KW_TEST(test_hidden, "/reconcile/scrub change/hidden")
 {
     fixture self;
     set_up(&self);
@@ -253,7 +253,7 @@ KW_TEST(test_hidden, "/verb/scrub change/hidden")
 }
 
 /* Deleting the extra cell would hide a cell that is in both placements. */
-KW_TEST(test_kept, "/verb/scrub change/kept")
+KW_TEST(test_kept, "/reconcile/scrub change/kept")
 {
     fixture self;
     set_up(&self);
@@ -269,7 +269,7 @@ KW_TEST(test_kept, "/verb/scrub change/kept")
     tear_down(&self);
 }
 
-KW_TEST(test_equal, "/verb/scrub change/equal")
+KW_TEST(test_equal, "/reconcile/scrub change/equal")
 {
     fixture self;
     set_up(&self);
@@ -287,7 +287,7 @@ KW_TEST(test_equal, "/verb/scrub change/equal")
 }
 
 /* Rows that do not fit into memory are copied again. The rows around them are compared. */
-KW_TEST(test_large, "/verb/scrub change/large")
+KW_TEST(test_large, "/reconcile/scrub change/large")
 {
     fixture self;
     set_up(&self);
@@ -364,7 +364,7 @@ write_next(writer *self)
 }
 
 /* Writes to both placements never look like a difference, although they come between the reads of the two. */
-KW_TEST(test_concurrent, "/verb/scrub change/concurrent")
+KW_TEST(test_concurrent, "/reconcile/scrub change/concurrent")
 {
     fixture self;
     set_up(&self);
@@ -429,7 +429,7 @@ late_get_many(kw_store_handle *handle, const kw_get *const *gets, size_t count, 
 }
 
 /* A row that is written between all reads of its two placements is not reported. */
-KW_TEST(test_hot_row, "/verb/scrub change/hot row")
+KW_TEST(test_hot_row, "/reconcile/scrub change/hot row")
 {
     fixture self;
     set_up(&self);
@@ -460,7 +460,7 @@ late_copy_rows(kw_store_handle *handle, const kw_row_copy *copies, size_t count,
 }
 
 /* A put that comes between the two reads after a repair is not undone in the new placement. */
-KW_TEST(test_put_after_repair, "/verb/scrub change/put after repair")
+KW_TEST(test_put_after_repair, "/reconcile/scrub change/put after repair")
 {
     fixture self;
     set_up(&self);
@@ -493,7 +493,7 @@ expect_error(fixture *self, kw_code code, const char *part)
     g_assert_nonnull(strstr(self->error.text, part));
 }
 
-KW_TEST(test_cursors, "/verb/scrub change/cursors")
+KW_TEST(test_cursors, "/reconcile/scrub change/cursors")
 {
     fixture self;
     set_up(&self);
@@ -515,7 +515,7 @@ KW_TEST(test_cursors, "/verb/scrub change/cursors")
 }
 
 /* Every store operation of a repair fails once. */
-KW_TEST(test_failures, "/verb/scrub change/failures")
+KW_TEST(test_failures, "/reconcile/scrub change/failures")
 {
     fixture self;
     set_up(&self);
@@ -538,7 +538,7 @@ KW_TEST(test_failures, "/verb/scrub change/failures")
 KW_TEST_START(start)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-        g_autofree char *name = g_strdup_printf("/verb/scrub change/difference/%s", cases[i].name);
+        g_autofree char *name = g_strdup_printf("/reconcile/scrub change/difference/%s", cases[i].name);
         g_test_add_data_func(name, &cases[i], test_difference);
     }
 }

@@ -188,13 +188,13 @@ test_slow(kw_change_act act, kw_code code)
     scene_free(self);
 }
 
-KW_TEST(test_pass, "/gateway/change-passes/pass")
+KW_TEST(test_pass, "/coordinator/passes/pass")
 {
     test_slow(KW_CHANGE_ACT_PASS, KW_TIMEOUT);
     test_slow(KW_CHANGE_ACT_PASS, KW_LIMIT);
 }
 
-KW_TEST(test_sweep, "/gateway/change-passes/sweep")
+KW_TEST(test_sweep, "/coordinator/passes/sweep")
 {
     test_slow(KW_CHANGE_ACT_SWEEP, KW_TIMEOUT);
     test_slow(KW_CHANGE_ACT_SWEEP, KW_LIMIT);
@@ -202,7 +202,7 @@ KW_TEST(test_sweep, "/gateway/change-passes/sweep")
 
 /* After one failure of another kind, the slice is repeated: the store was perhaps unavailable for a moment.
  * Two in a row count as a scan that is too slow. */
-KW_TEST(test_other_failures, "/gateway/change-passes/other-failures")
+KW_TEST(test_other_failures, "/coordinator/passes/other-failures")
 {
     scene *self = scene_new(KW_CHANGE_ACT_PASS);
     expect_slice(self, "t", "", false);
@@ -220,7 +220,7 @@ KW_TEST(test_other_failures, "/gateway/change-passes/other-failures")
 }
 
 /* The next place's pass selects rows again, although this one did not reach the end of the placement. */
-KW_TEST(test_next_version, "/gateway/change-passes/next-version")
+KW_TEST(test_next_version, "/coordinator/passes/next-version")
 {
     scene *self = scene_new(KW_CHANGE_ACT_PASS);
     expect_slice(self, "t", "", false);
@@ -248,7 +248,7 @@ pass_of(const scene *self)
 }
 
 /* On the way back, scans read the new placement, so the pass begins with it. */
-KW_TEST(test_first, "/gateway/change-passes/first")
+KW_TEST(test_first, "/coordinator/passes/first")
 {
     scene *self = scene_new(KW_CHANGE_ACT_PASS);
     self->record.place = KW_NEW(LAST_PASS);
@@ -276,7 +276,7 @@ expect_scan(scene *self, const char *store_table, kw_copy_seen_use use)
 }
 
 /* Old rows that the new placement does not have are visited at the end. */
-KW_TEST(test_left, "/gateway/change-passes/left")
+KW_TEST(test_left, "/coordinator/passes/left")
 {
     for (int left = 0; left < 2; left++) {
         scene *self = scene_new(KW_CHANGE_ACT_PASS);
@@ -300,7 +300,7 @@ KW_TEST(test_left, "/gateway/change-passes/left")
 }
 
 /* A gateway that takes over does not know what the one before has scanned. */
-KW_TEST(test_taken_over, "/gateway/change-passes/taken-over")
+KW_TEST(test_taken_over, "/coordinator/passes/taken-over")
 {
     for (kw_change_pass pass = KW_CHANGE_PASS_FIRST; pass <= KW_CHANGE_PASS_SECOND; pass++) {
         scene *self = scene_new(KW_CHANGE_ACT_PASS);
@@ -327,7 +327,7 @@ set_back(scene *self, kw_change_pass pass, const char *to)
 }
 
 /* The first slices of a pass can visit rows of other regions only. */
-KW_TEST(test_no_position, "/gateway/change-passes/no-position")
+KW_TEST(test_no_position, "/coordinator/passes/no-position")
 {
     scene *self = scene_new(KW_CHANGE_ACT_PASS);
     expect_slice(self, "t", "", false);
@@ -349,7 +349,7 @@ KW_TEST(test_no_position, "/gateway/change-passes/no-position")
 }
 
 /* A slice does not count if its gateway was not the holder for a moment. */
-KW_TEST(test_lost, "/gateway/change-passes/lost")
+KW_TEST(test_lost, "/coordinator/passes/lost")
 {
     scene *self = scene_new(KW_CHANGE_ACT_PASS);
     expect_slice(self, "t", "", false);
@@ -363,7 +363,7 @@ KW_TEST(test_lost, "/gateway/change-passes/lost")
     scene_free(self);
 }
 
-KW_TEST(test_set_back, "/gateway/change-passes/set-back")
+KW_TEST(test_set_back, "/coordinator/passes/set-back")
 {
     scene *self = scene_new(KW_CHANGE_ACT_PASS);
     expect_scan(self, "t", KW_COPY_SEEN_ADD);
@@ -415,7 +415,7 @@ expect_limits(kw_change_place place, kw_change_place goal, int64_t settled_ms, u
 /* Several regions are scanned at the same time if callers or the operator wait: atomic operations are held,
  * or the operator has given a command after the first pass. Other slices end early if callers begin to use
  * the gateway. */
-KW_TEST(test_limits, "/gateway/change-passes/limits")
+KW_TEST(test_limits, "/coordinator/passes/limits")
 {
     expect_limits(KW_OLD(LAST_PASS), KW_NEW(BOTH), SINCE_MS, 2 * CORES, 10000, false);
     expect_limits(KW_OLD(LAST_PASS), KW_NEW(BOTH), 0, 2 * CORES, 10000, false);
@@ -425,7 +425,7 @@ KW_TEST(test_limits, "/gateway/change-passes/limits")
     expect_limits(KW_OLD(BOTH), KW_NEW(BOTH), SINCE_MS, 2 * CORES, 10000, false);
 }
 
-KW_TEST(test_scans_at_once, "/gateway/change-passes/scans-at-once")
+KW_TEST(test_scans_at_once, "/coordinator/passes/scans-at-once")
 {
     static const uint32_t scans[][2] = {{1, 2}, {4, 8}, {64, 8}}; /* cores, scans */
     for (size_t i = 0; i < G_N_ELEMENTS(scans); i++) {
@@ -439,7 +439,7 @@ KW_TEST(test_scans_at_once, "/gateway/change-passes/scans-at-once")
 
 /* A command lets all rows be copied and compared again while the first slice of a pass runs. Its position
  * would be taken for that of the copy. */
-KW_TEST(test_copied_again, "/gateway/change-passes/copied-again")
+KW_TEST(test_copied_again, "/coordinator/passes/copied-again")
 {
     scene *self = scene_new(KW_CHANGE_ACT_PASS);
     self->record.place = KW_OLD(BOTH);
@@ -466,7 +466,7 @@ expect_before(kw_change_place place, int64_t before_ms)
 }
 
 /* Beside puts that do not wait for the next millisecond, a pass reads older cells only. */
-KW_TEST(test_before, "/gateway/change-passes/before")
+KW_TEST(test_before, "/coordinator/passes/before")
 {
     expect_before(KW_OLD(BOTH), 2 * SINCE_MS);
     expect_before(KW_NEW(BOTH), 2 * SINCE_MS);
@@ -502,7 +502,7 @@ visit_range(const char *after, bool end, const char *first, const char *last)
 
 /* The first and the last row key are passed to the next slice, also if the first region has not been visited
  * yet. They belong to one placement and one pass. */
-KW_TEST(test_key_range_of_pass, "/gateway/change-passes/key-range-of-pass")
+KW_TEST(test_key_range_of_pass, "/coordinator/passes/key-range-of-pass")
 {
     scene *self = scene_new(KW_CHANGE_ACT_PASS);
     expect_range(self, "", "", "");
@@ -524,7 +524,7 @@ KW_TEST(test_key_range_of_pass, "/gateway/change-passes/key-range-of-pass")
 }
 
 /* A sweep that begins again can be that of another placement. */
-KW_TEST(test_key_range_of_sweep, "/gateway/change-passes/key-range-of-sweep")
+KW_TEST(test_key_range_of_sweep, "/coordinator/passes/key-range-of-sweep")
 {
     scene *self = scene_new(KW_CHANGE_ACT_SWEEP);
     expect_range(self, "", "", "");
@@ -563,7 +563,7 @@ tick_after_failure(kw_change_place place, kw_change_wait *ret_wait)
 
 /* The step of the holder failed. While it is tried again, the status shows the failure. If it was made
  * nevertheless, and the change waits for a command now, the failure is over. */
-KW_TEST(test_failed_step, "/gateway/change-passes/failed-step")
+KW_TEST(test_failed_step, "/coordinator/passes/failed-step")
 {
     kw_change_wait wait;
     g_assert_cmpint(tick_after_failure(KW_NEW(LAST_PASS), &wait), ==, KW_UNAVAILABLE);
@@ -582,7 +582,7 @@ set_limits(scene *self, uint64_t rows_per_second, uint64_t share_percent)
 
 /* A slice of 500 rows has ended, which took a second. Another limit or share applies at once, although the
  * next slice already waits. */
-KW_TEST(test_throttled, "/gateway/change-passes/throttled")
+KW_TEST(test_throttled, "/coordinator/passes/throttled")
 {
     scene *self = scene_new(KW_CHANGE_ACT_PASS);
     self->record.place = KW_OLD(BOTH);

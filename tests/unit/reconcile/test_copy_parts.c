@@ -46,7 +46,7 @@ take(kw_copy_parts *parts, kw_bytes start, const char *stop)
 #define KEY(text) KW_BYTES_LITERAL(text)
 
 /* `after` is a key up to which the rows of all parts are visited. */
-KW_TEST(test_after, "/verb/copy parts/after")
+KW_TEST(test_after, "/reconcile/copy parts/after")
 {
     static const char *const starts[] = {"", "c", "f"};
     kw_copy_parts *parts = parts_of("", starts, G_N_ELEMENTS(starts));
@@ -71,7 +71,7 @@ KW_TEST(test_after, "/verb/copy parts/after")
 }
 
 /* Regions whose rows were visited before the parts began are left out. A part has at least one row key. */
-KW_TEST(test_divide, "/verb/copy parts/divide")
+KW_TEST(test_divide, "/reconcile/copy parts/divide")
 {
     static const char *const starts[] = {"", "c", "f", "k"};
     g_autofree char *long_key = g_strnfill(2000, 'g');
@@ -102,7 +102,7 @@ KW_TEST(test_divide, "/verb/copy parts/divide")
 }
 
 /* The last possible key of a part was visited. */
-KW_TEST(test_last_key, "/verb/copy parts/last key")
+KW_TEST(test_last_key, "/reconcile/copy parts/last key")
 {
     kw_region region[] = {{0}, {.start = KEY("c\0")}};
     kw_copy_parts *parts = kw_copy_parts_new(KW_BYTES_NONE);
@@ -115,7 +115,7 @@ KW_TEST(test_last_key, "/verb/copy parts/last key")
     kw_copy_parts_free(parts);
 }
 
-KW_TEST(test_left, "/verb/copy parts/left")
+KW_TEST(test_left, "/reconcile/copy parts/left")
 {
     static const char *const starts[] = {"", "c", "f"};
     kw_copy_parts *parts = parts_of("", starts, G_N_ELEMENTS(starts));
@@ -133,7 +133,7 @@ KW_TEST(test_left, "/verb/copy parts/left")
     kw_copy_parts_free(parts);
 }
 
-KW_TEST(test_many_regions, "/verb/copy parts/many regions")
+KW_TEST(test_many_regions, "/reconcile/copy parts/many regions")
 {
     for (size_t count = 1; count < 3 * KW_COPY_PARTS_MAX; count++) {
         char texts[3 * KW_COPY_PARTS_MAX][4];
@@ -173,7 +173,7 @@ run_pass(pass_fixture *self, uint32_t scans, uint32_t rows)
 }
 
 /* The result does not depend on the number of scans, or on the order in which fetches and copies end. */
-KW_TEST(test_scans, "/verb/copy parts/scans")
+KW_TEST(test_scans, "/reconcile/copy parts/scans")
 {
     for (uint32_t scans = 0; scans <= KW_COPY_SCANS_MAX; scans++)
         for (uint32_t rows = 1; rows < KW_COPY_ROWS_MAX; rows = 7 * rows + 1) {
@@ -184,7 +184,7 @@ KW_TEST(test_scans, "/verb/copy parts/scans")
 }
 
 /* The pass begins with the new placement, because scans read it. */
-KW_TEST(test_new_first, "/verb/copy parts/new first")
+KW_TEST(test_new_first, "/reconcile/copy parts/new first")
 {
     static const uint32_t rows[] = {1, 57, KW_COPY_ROWS_MAX};
     for (uint32_t scans = 1; scans <= KW_COPY_SCANS_MAX; scans += 7)
@@ -197,7 +197,7 @@ KW_TEST(test_new_first, "/verb/copy parts/new first")
 }
 
 /* All fetches of a slice together read no more than max_rows rows, and no row is scanned twice. */
-KW_TEST(test_bounds, "/verb/copy parts/bounds")
+KW_TEST(test_bounds, "/reconcile/copy parts/bounds")
 {
     pass_fixture self;
     pass_fixture_open(&self, KW_COPY_SCANS_MAX);
@@ -220,7 +220,7 @@ KW_TEST(test_bounds, "/verb/copy parts/bounds")
 }
 
 /* Each operation of the pass fails once; LIMIT makes a slice scan row keys. */
-KW_TEST(test_failures, "/verb/copy parts/failures")
+KW_TEST(test_failures, "/reconcile/copy parts/failures")
 {
     static const kw_code codes[] = {KW_UNAVAILABLE, KW_LIMIT};
     for (size_t i = 0; i < G_N_ELEMENTS(codes); i++) {
@@ -244,7 +244,7 @@ KW_TEST(test_failures, "/verb/copy parts/failures")
 }
 
 /* Rows before the end of a failed slice that were visited are not visited again. */
-KW_TEST(test_continues, "/verb/copy parts/continues")
+KW_TEST(test_continues, "/reconcile/copy parts/continues")
 {
     pass_fixture self;
     pass_fixture_open(&self, 4);
@@ -266,7 +266,7 @@ KW_TEST(test_continues, "/verb/copy parts/continues")
 
 /* The catalog has earlier progress. All rows before it were visited, and those after it that the parts know
  * of are not visited again. */
-KW_TEST(test_set_back, "/verb/copy parts/set back")
+KW_TEST(test_set_back, "/reconcile/copy parts/set back")
 {
     pass_fixture self;
     pass_fixture_open(&self, 4);
@@ -289,7 +289,7 @@ KW_TEST(test_set_back, "/verb/copy parts/set back")
 }
 
 /* A slice with one scan continues one with several scans, and the other way round. */
-KW_TEST(test_alternating, "/verb/copy parts/alternating")
+KW_TEST(test_alternating, "/reconcile/copy parts/alternating")
 {
     pass_fixture self;
     pass_fixture_open(&self, 1);

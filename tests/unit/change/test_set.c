@@ -71,7 +71,7 @@ keeps_gone(kw_change_place place, bool store_order)
 
 /* The last sweep leaves the gone cells of removals that run at the same time. So gone cells expire at
  * the places where a change can end with a sweep: for a table with order: stamp, on rung `alone`. */
-KW_TEST(test_keeps_gone, "/gateway/change set/keeps gone")
+KW_TEST(test_keeps_gone, "/change/set/keeps gone")
 {
     for (kw_change_place id = 0; id < KW_PLACES; id++) {
         if (!kw_change_ladder_has(KW_LADDER_MOVE, id))
@@ -93,7 +93,7 @@ holds_atomics(kw_change_place place, const char *path)
 }
 
 /* Atomic operations decide in the primary path, so the change of another path does not hold them. */
-KW_TEST(test_held_atomics, "/gateway/change set/held atomics")
+KW_TEST(test_held_atomics, "/change/set/held atomics")
 {
     for (kw_change_place id = 0; id < KW_PLACES; id++) {
         if (!kw_change_ladder_has(KW_LADDER_MOVE, id))
@@ -170,7 +170,7 @@ assert_role(const kw_path *path, kw_role role)
 
 /* All added paths have the role of the new placement, the primary path has that of the old one, and a path
  * that was there before is written together with the added ones. */
-KW_TEST(test_added, "/gateway/change set/added paths")
+KW_TEST(test_added, "/change/set/added paths")
 {
     const kw_change_place places[] = {KW_OLD(UNSTAMPED), KW_OLD(HELD),   KW_OLD(ALONE),
                                       KW_OLD(OPENING),   KW_OLD(SPACED), KW_OLD(FILLED)};
@@ -193,7 +193,7 @@ KW_TEST(test_added, "/gateway/change set/added paths")
 }
 
 /* All writes write kw:w, whatever the text says about atomic operations, and these wait. */
-KW_TEST(test_atomics, "/gateway/change set/atomics")
+KW_TEST(test_atomics, "/change/set/atomics")
 {
     const char *texts[] = {PATHS, "    order: stamp\n    atomics: true\n" PATHS,
                            "    order: stamp\n    atomics: false\n" PATHS};
@@ -234,7 +234,7 @@ KW_TEST(test_atomics, "/gateway/change set/atomics")
 }
 
 /* Paths that are dropped are not in the policy, and writes reach their placements. */
-KW_TEST(test_dropped, "/gateway/change set/dropped paths")
+KW_TEST(test_dropped, "/change/set/dropped paths")
 {
     const kw_change_place places[] = {KW_OLD(SPACED), KW_OLD(OPENING), KW_OLD(ALONE)};
     for (size_t i = 0; i < G_N_ELEMENTS(places); i++) {
@@ -259,7 +259,7 @@ KW_TEST(test_dropped, "/gateway/change set/dropped paths")
 
 /* The text has several paths, for which atomic operations are not the default. Until the stamped versions,
  * removals must notice those of gateways at the version before. */
-KW_TEST(test_added_after_atomics, "/gateway/change set/added path, atomic operations")
+KW_TEST(test_added_after_atomics, "/change/set/added path, atomic operations")
 {
     g_autoptr(kw_policy) policy = compile_added(KW_OLD(HELD), KW_CHANGE_SEVERAL_WRITERS);
     const kw_table *table = kw_policy_find_table(policy, KW_BYTES_LITERAL("t"));
@@ -270,7 +270,7 @@ KW_TEST(test_added_after_atomics, "/gateway/change set/added path, atomic operat
     g_assert_true(kw_writes_generation(&table->ordering) && is_held(table));
 }
 
-KW_TEST(test_added_by_one_writer, "/gateway/change set/added paths, one writer")
+KW_TEST(test_added_by_one_writer, "/change/set/added paths, one writer")
 {
     g_autoptr(kw_policy) policy = compile_added(KW_OLD(BOTH), KW_CHANGE_ONE_WRITER);
     const kw_table *table = kw_policy_find_table(policy, KW_BYTES_LITERAL("t"));
@@ -281,7 +281,7 @@ KW_TEST(test_added_by_one_writer, "/gateway/change set/added paths, one writer")
 }
 
 /* Followers poll often only while a step can follow soon. */
-KW_TEST(test_expected_steps, "/gateway/change set/expected steps")
+KW_TEST(test_expected_steps, "/change/set/expected steps")
 {
     kw_change_record record = record_of(KW_OLD(OPENING), false, "primary");
     record.goal = KW_OLD(BOTH);
@@ -329,7 +329,7 @@ rows_copied_in(const kw_change_set *set, const char *path)
 }
 
 /* A step of one change keeps what the present set knows of the other ones. */
-KW_TEST(test_step_of_one, "/gateway/change set/step of one change")
+KW_TEST(test_step_of_one, "/change/set/step of one change")
 {
     kw_change_record stepped = record_of(KW_OLD(OPENING), true, "primary");
     const kw_change_record old[] = {stepped, other_of(500)};
