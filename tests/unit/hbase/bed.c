@@ -1,4 +1,3 @@
-/* See bed.h. */
 #include "bed.h"
 
 #include "base/log.h"

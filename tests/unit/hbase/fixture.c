@@ -1,4 +1,3 @@
-/* See fixture.h. */
 #include "fixture.h"
 
 #include "base/log.h"

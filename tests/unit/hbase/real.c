@@ -1,4 +1,3 @@
-/* See real.h. */
 #include "real.h"
 
 #include "base/log.h"

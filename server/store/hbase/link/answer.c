@@ -5,6 +5,7 @@
  * bytes of the reply are first copied into the arena `keep`, so that every slice stays valid after done.
  */
 #include "store/hbase/link/failure.h"
+#include "store/hbase/link/move.h"
 #include "store/hbase/link/pool_private.h"
 
 #include "base/log.h"
@@ -57,7 +58,7 @@ log_error_text(kw_hbase_pool *pool, const kw_hbase_call *call, kw_hbase_channel 
     }
     pool->logged_ns = now;
     kw_log(repeated ? KW_LOG_DEBUG : KW_LOG_WARN, "hbase", "HBase rejected a call",
-           KW_LOG_FACT("server", kw_hbase_channel_server(channel)->name),
+           KW_LOG_FACT("server", channel->server->name),
            KW_LOG_FACT("method", kw_hb_methods[call->method].name), KW_LOG_FACT("table", call->table),
            KW_LOG_FACT("not_logged", pool->not_logged),
            KW_LOG_FACT("text", kw_bytes_of(text.data, MIN(text.size, 4000))));
@@ -145,9 +146,8 @@ kw_hbase_answer_late(kw_hbase_pool *pool, kw_hbase_channel *channel, kw_hbase_ca
 {
     const void *result = NULL;
     kw_hbase_failure failure;
-    g_assert(call->state == KW_HBASE_CALL_ABANDONED && call->late);
     bool good =
         message->type == KW_WIRE_REPLY && read_result(pool, channel, call, message->body, &result, &failure);
-    call->state = KW_HBASE_CALL_IDLE;
+    kw_hbase_call_move(pool, call, KW_HBASE_CALL_IDLE, NULL);
     call->late(call, good ? result : NULL);
 }

@@ -83,8 +83,8 @@ struct kw_hbase_call {
     void *user;
 
     /* used by the pool */
-    kw_hbase_call_state state;
-    kw_hbase_channel *channel;  /* IN_FLIGHT, ABANDONED */
+    kw_hbase_call_state state;  /* only kw_hbase_call_move (move.h) changes it */
+    kw_hbase_channel *channel;  /* IN_FLIGHT, ABANDONED; pinned calls: QUEUED */
     uint32_t attempts;          /* how often it was sent */
     bool sent;                  /* bytes of it may have reached a server */
     bool doubtful;              /* an earlier attempt may have been applied */

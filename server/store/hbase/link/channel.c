@@ -38,7 +38,7 @@ on_written(uv_write_t *request, int status)
     kw_hbase_channel *channel = request->data;
     channel->writing.size = 0;
     shrink(&channel->writing);
-    if (channel->state == KW_HBASE_CHANNEL_LOST)
+    if (channel->state >= KW_HBASE_CHANNEL_LOST)
         return;
     if (status < 0)
         kw_hbase_channel_close(channel, KW_HBASE_LOSS_CLOSED, "write: %s", uv_strerror(status));
@@ -65,7 +65,7 @@ kw_hbase_channel_flush(kw_hbase_channel *channel)
 {
     if (channel->tls)
         kw_tls_move_output(channel->tls, &channel->out);
-    if (channel->out.size == 0 || channel->writing.size != 0 || channel->state == KW_HBASE_CHANNEL_LOST)
+    if (channel->out.size == 0 || channel->writing.size != 0 || channel->state >= KW_HBASE_CHANNEL_LOST)
         return;
     uv_buf_t piece = {.base = (char *)channel->out.data, .len = channel->out.size};
     int written = uv_try_write((uv_stream_t *)&channel->tcp, &piece, 1);
@@ -255,7 +255,7 @@ handle_message(kw_hbase_channel *channel, kw_bytes payload)
     if (channel->state == KW_HBASE_GREETING)
         kw_hbase_channel_greeted(channel, &message);
     else
-        channel->events->answered(channel, pinged ? NULL : reply_to.call, &message);
+        kw_hbase_server_answered(channel, pinged ? NULL : reply_to.call, &message);
 }
 
 static bool
@@ -292,7 +292,7 @@ read_message(kw_hbase_channel *channel, size_t *at)
     }
     *at += consumed;
     handle_message(channel, payload);
-    return channel->state != KW_HBASE_CHANNEL_LOST;
+    return channel->state < KW_HBASE_CHANNEL_LOST;
 }
 
 static void
@@ -337,7 +337,7 @@ decrypt(kw_hbase_channel *channel)
     kw_hbase_channel_flush(channel);
     if (!good || (closed && channel->in.size == 0))
         kw_hbase_channel_close(channel, KW_HBASE_LOSS_CLOSED, "%s", good ? closed_text(channel) : error.text);
-    return channel->state != KW_HBASE_CHANNEL_LOST;
+    return channel->state < KW_HBASE_CHANNEL_LOST;
 }
 
 static void
@@ -346,7 +346,7 @@ on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *space)
     (void)space;
     kw_hbase_channel *channel = stream->data;
     kw_stall_step();
-    if (channel->state == KW_HBASE_CHANNEL_LOST)
+    if (channel->state >= KW_HBASE_CHANNEL_LOST)
         return;
     if (count < 0) {
         kw_hbase_channel_close(channel, KW_HBASE_LOSS_CLOSED, "%s",

@@ -1,6 +1,6 @@
 /* One connection to a Thrift2 server: TCP by libuv, TLS if configured, requests and replies.
  *
- *                           .--> LOST <--------------------------------.
+ *                           .--> LOST --> GONE (freed) <---------------.
  *                           |  (any failure, at any time; then freed)   |
  *   RESOLVING --> CONNECTING --> GREETING --> READY --> RETIRED --------'
  *   (uv_getaddrinfo)  (TCP)    (TLS, first    (calls)   (a deadline passed: no new calls; late
@@ -24,22 +24,18 @@
 /* hbase.regionserver.thrift.framed.max_frame_size_in_mb is 2: after a longer request HBase disconnects. */
 #define KW_HBASE_FRAME_MAX ((size_t)2 * 1024 * 1024)
 
-typedef enum kw_hbase_channel_state {
-    KW_HBASE_RESOLVING,
-    KW_HBASE_CONNECTING,
-    KW_HBASE_GREETING,
-    KW_HBASE_READY,
-    KW_HBASE_RETIRED,
-    KW_HBASE_CHANNEL_LOST
-} kw_hbase_channel_state;
+typedef struct kw_hbase_server kw_hbase_server;
 
-/* The owner's callbacks. `call` is NULL in `answered` if the reply belongs to a forgotten call or a ping. The
- * channel is freed after `lost`. */
-typedef struct kw_hbase_channel_events {
-    void (*ready)(kw_hbase_channel *channel);
-    void (*answered)(kw_hbase_channel *channel, kw_hbase_call *call, const kw_wire_message *message);
-    void (*lost)(kw_hbase_channel *channel);
-} kw_hbase_channel_events;
+typedef enum kw_hbase_channel_state { /* only kw_hbase_channel_move (move.h) changes it */
+                                      KW_HBASE_CHANNEL_NEW,
+                                      KW_HBASE_RESOLVING,
+                                      KW_HBASE_CONNECTING,
+                                      KW_HBASE_GREETING,
+                                      KW_HBASE_READY,
+                                      KW_HBASE_RETIRED,
+                                      KW_HBASE_CHANNEL_LOST, /* the socket is being closed */
+                                      KW_HBASE_CHANNEL_GONE
+} kw_hbase_channel_state;
 
 typedef struct kw_hbase_channel_settings {
     const char *host;
@@ -66,21 +62,19 @@ typedef enum kw_hbase_loss {
 
 struct kw_hbase_channel {
     const kw_hbase_channel_settings *settings;
-    const kw_hbase_channel_events *events;
-    void *owner;
-    GList link;            /* used by the owner */
-    GQueue pinned;         /* used by the owner: calls that wait for this channel */
-    GQueue pins;           /* used by the owner: kw_hbase_pin */
-    bool last_sent_pinned; /* used by the owner: the last call sent was a pinned one */
+    kw_hbase_server *server;
+    GList link;            /* in the server's channels */
+    GQueue pinned;         /* used by the pool: calls that wait for this channel */
+    GQueue pins;           /* used by the pool: kw_hbase_pin */
+    bool last_sent_pinned; /* used by the pool: the last call sent was a pinned one */
 
     kw_hbase_channel_state state;
-    bool was_ready;
     kw_deadline open_deadline; /* for becoming READY; RETIRED: the time at which it is closed at the latest */
     kw_deadline address_deadline; /* CONNECTING: for the address in use */
     uint64_t opened_ns;           /* when kw_hbase_channel_open was called */
     uint64_t used_ns;             /* last sent or received */
     uint64_t ping_sent_ns;        /* 0: no ping in flight */
-    uint64_t overdue_ns; /* used by the owner: since when a reply is overdue; 0: no reply is overdue */
+    uint64_t overdue_ns; /* used by the pool: since when a reply is overdue; 0: no reply is overdue */
     kw_hbase_loss loss;  /* LOST */
     char why[200];       /* LOST: the reason as text */
 
@@ -108,10 +102,8 @@ struct kw_hbase_channel {
     int32_t next_sequence_id;
 };
 
-/* Starts to connect; `ready` or `lost` follows. The settings and their strings must outlive the channel. */
-kw_hbase_channel *kw_hbase_channel_open(kw_loop *loop, const kw_hbase_channel_settings *settings,
-                                        const kw_hbase_channel_events *events, void *owner,
-                                        kw_deadline open_deadline);
+/* Starts to connect. */
+void kw_hbase_channel_open(kw_hbase_server *server, kw_deadline open_deadline);
 
 /* CONNECTING: gives up the address in use and tries the next one. False if there is no other. */
 bool kw_hbase_channel_try_next_address(kw_hbase_channel *channel);

@@ -1,4 +1,4 @@
-/* Shared by channel.c (messages) and connect.c (opening and closing a connection). */
+/* Shared by channel.c (messages), connect.c (opening and closing a connection) and server.c. */
 #pragma once
 
 #include "store/hbase/link/channel.h"
@@ -10,6 +10,12 @@
 void kw_hbase_channel_charge(kw_hbase_channel *channel);
 void kw_hbase_channel_flush(kw_hbase_channel *channel);
 void kw_hbase_channel_read_start(kw_hbase_channel *channel);
+
+/* server.c: the channel is READY; a reply has arrived; it was LOST, and is freed afterwards. `call` is NULL
+ * if the reply belongs to a forgotten call or a ping. */
+void kw_hbase_server_ready(kw_hbase_channel *channel);
+void kw_hbase_server_answered(kw_hbase_channel *channel, kw_hbase_call *call, const kw_wire_message *message);
+void kw_hbase_server_lost(kw_hbase_channel *channel);
 
 /* connect.c: handles the reply to the first ping. */
 void kw_hbase_channel_greeted(kw_hbase_channel *channel, const kw_wire_message *message);

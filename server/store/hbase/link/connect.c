@@ -5,6 +5,7 @@
  * the resolver nor the socket uses it, after `lost` was called.
  */
 #include "store/hbase/link/channel_private.h"
+#include "store/hbase/link/move.h"
 
 #include "base/log.h"
 #include "base/metrics.h"
@@ -34,14 +35,11 @@ channel_free(kw_hbase_channel *channel)
 static void
 free_if_unused(kw_hbase_channel *channel)
 {
-    g_assert(channel->state == KW_HBASE_CHANNEL_LOST);
     if (channel->resolving || channel->tcp_open)
         return;
-    if (channel->was_ready)
-        kw_metrics_add(KW_METRIC_channels_open, -1);
     if (channel->loss != KW_HBASE_LOSS_OURS)
         kw_metrics_add(KW_METRIC_channels_failed, 1);
-    channel->events->lost(channel);
+    kw_hbase_server_lost(channel);
     channel_free(channel);
 }
 
@@ -56,13 +54,13 @@ on_closed(uv_handle_t *handle)
 void
 kw_hbase_channel_close(kw_hbase_channel *channel, kw_hbase_loss loss, const char *format, ...)
 {
-    if (channel->state == KW_HBASE_CHANNEL_LOST)
+    if (channel->state >= KW_HBASE_CHANNEL_LOST)
         return;
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(channel->why, sizeof channel->why, format, arguments);
     va_end(arguments);
-    channel->state = KW_HBASE_CHANNEL_LOST;
+    kw_hbase_channel_move(channel, KW_HBASE_CHANNEL_LOST);
     channel->loss = loss;
     if (channel->resolving)
         uv_cancel((uv_req_t *)&channel->resolve);
@@ -82,7 +80,7 @@ static void
 greet(kw_hbase_channel *channel)
 {
     kw_error error;
-    channel->state = KW_HBASE_GREETING;
+    kw_hbase_channel_move(channel, KW_HBASE_GREETING);
     uv_tcp_nodelay(&channel->tcp, 1);
     if (channel->settings->tls) {
         channel->tls = kw_tls_new_client(channel->settings->tls, channel->settings->host);
@@ -140,7 +138,7 @@ connect_next(kw_hbase_channel *channel)
     size_t left = 0;
     for (const struct addrinfo *at = channel->address; at; at = at->ai_next)
         left++;
-    channel->state = KW_HBASE_CONNECTING;
+    kw_hbase_channel_move(channel, KW_HBASE_CONNECTING);
     channel->address_deadline = kw_deadline_first_part(channel->open_deadline, left);
     channel->connect.data = channel;
     int failed = uv_tcp_connect(&channel->connect, &channel->tcp, channel->address->ai_addr, on_connected);
@@ -185,26 +183,25 @@ resolve(kw_loop *loop, kw_hbase_channel *channel)
         close_with_status(channel, "name", failed);
 }
 
-kw_hbase_channel *
-kw_hbase_channel_open(kw_loop *loop, const kw_hbase_channel_settings *settings,
-                      const kw_hbase_channel_events *events, void *owner, kw_deadline open_deadline)
+void
+kw_hbase_channel_open(kw_hbase_server *server, kw_deadline open_deadline)
 {
+    kw_loop *loop = server->pool->loop;
     kw_hbase_channel *channel = g_new0(kw_hbase_channel, 1);
-    channel->settings = settings;
-    channel->events = events;
-    channel->owner = owner;
+    channel->settings = &server->settings;
+    channel->server = server;
     channel->link.data = channel;
     g_queue_init(&channel->pinned);
     g_queue_init(&channel->pins);
     channel->opened_ns = kw_clock_mono_ns();
     channel->open_deadline = open_deadline;
     channel->next_sequence_id = 1;
-    channel->reader = kw_wire_reader_new(settings->reply_max);
+    channel->reader = kw_wire_reader_new(server->settings.reply_max);
     uv_tcp_init(kw_loop_uv(loop), &channel->tcp);
     channel->tcp.data = channel;
     channel->tcp_open = true;
+    kw_hbase_channel_move(channel, KW_HBASE_RESOLVING);
     resolve(loop, channel);
-    return channel;
 }
 
 /* An old HBase answers the ping with an exception, because it does not know the method. */
@@ -225,22 +222,18 @@ is_thrift2(const kw_hbase_channel *channel, const kw_wire_message *message)
 void
 kw_hbase_channel_greeted(kw_hbase_channel *channel, const kw_wire_message *message)
 {
-    g_assert(channel->state == KW_HBASE_GREETING);
     if (!is_thrift2(channel, message)) {
         kw_hbase_channel_close(channel, KW_HBASE_LOSS_BROKEN, "the server does not speak Thrift2");
         return;
     }
-    channel->state = KW_HBASE_READY;
-    channel->was_ready = true;
+    kw_hbase_channel_move(channel, KW_HBASE_READY);
     channel->open_deadline = KW_DEADLINE_NONE;
-    kw_metrics_add(KW_METRIC_channels_open, 1);
-    channel->events->ready(channel);
+    kw_hbase_server_ready(channel);
 }
 
 void
 kw_hbase_channel_retire(kw_hbase_channel *channel, kw_deadline deadline)
 {
-    g_assert(channel->state == KW_HBASE_READY);
-    channel->state = KW_HBASE_RETIRED;
+    kw_hbase_channel_move(channel, KW_HBASE_RETIRED);
     channel->open_deadline = deadline;
 }

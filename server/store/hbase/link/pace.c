@@ -1,4 +1,3 @@
-/* See pace.h. */
 #include "store/hbase/link/pace.h"
 
 #include <glib.h>

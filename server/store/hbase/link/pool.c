@@ -1,6 +1,7 @@
 /* The calls of a pool between start and done: queue, sending, retries. See sweep.c for deadlines, reject.c
  * for calls that fail before they are sent, server.c for the choice of a channel. */
 #include "store/hbase/link/failure.h"
+#include "store/hbase/link/move.h"
 #include "store/hbase/link/pool_private.h"
 
 #include "base/container.h"
@@ -11,18 +12,7 @@
 /* After this time the channels are closed even if open scanners remain. */
 #define CLOSE_NS (500 * KW_NS_PER_MS)
 
-/* --- the queue -------------------------------------------------------------------------------- */
-
-void
-kw_hbase_pool_dequeue(kw_hbase_pool *pool, kw_hbase_call *call)
-{
-    if (call->state != KW_HBASE_CALL_QUEUED)
-        return;
-    if (call->pin)
-        g_queue_unlink(&call->pin->channel->pinned, &call->queue_link);
-    else
-        kw_fair_remove(pool->queue, &call->queue_item);
-}
+/* --- the end and the queue -------------------------------------------------------------------- */
 
 /* An attempt failed. Without an answer, the store can still apply it. */
 static void
@@ -36,10 +26,7 @@ void
 kw_hbase_pool_finish_as(kw_hbase_pool *pool, kw_hbase_call *call, kw_hbase_call_state state,
                         const void *result, const kw_hbase_failure *failure)
 {
-    g_assert(call->state != KW_HBASE_CALL_IDLE && call->state != KW_HBASE_CALL_ABANDONED);
-    g_assert(pool->active.length > 0);
-    g_queue_unlink(&pool->active, &call->active_link);
-    call->state = state;
+    kw_hbase_call_move(pool, call, state, NULL);
     kw_hbase_failure doubtful;
     if (failure)
         note_doubt(pool, failure);
@@ -114,7 +101,7 @@ static void
 send_call(kw_hbase_pool *pool, kw_hbase_channel *channel, kw_hbase_call *call)
 {
     kw_hbase_failure failure = {.kind = KW_HBASE_OTHER};
-    kw_hbase_server *server = kw_hbase_channel_server(channel);
+    kw_hbase_server *server = channel->server;
     if (kw_deadline_passed(call->deadline)) { /* the caller may have a TIMEOUT already */
         kw_hbase_reject_late(pool, call);
         return;
@@ -132,10 +119,9 @@ send_call(kw_hbase_pool *pool, kw_hbase_channel *channel, kw_hbase_call *call)
         kw_hbase_reject(pool, call, &failure);
         return;
     }
-    if (server->outstanding++ == 0)
+    if (server->outstanding == 0)
         server->heard_ns = channel->used_ns;
-    call->state = KW_HBASE_CALL_IN_FLIGHT;
-    call->channel = channel;
+    kw_hbase_call_move(pool, call, KW_HBASE_CALL_IN_FLIGHT, channel);
     call->since_ns = channel->used_ns;
     call->sent = true;
     if (call->ret_sent)
@@ -148,7 +134,7 @@ static bool
 is_pin_usable(const kw_hbase_call *call)
 {
     const kw_hbase_channel *channel = call->pin->channel;
-    if (!channel || channel->state == KW_HBASE_CHANNEL_LOST)
+    if (!channel || channel->state >= KW_HBASE_CHANNEL_LOST)
         return false;
     return channel->state == KW_HBASE_READY || call->method == KW_HB_THBaseService_closeScanner;
 }
@@ -161,8 +147,7 @@ submit_pinned(kw_hbase_pool *pool, kw_hbase_call *call)
         return;
     }
     kw_hbase_channel *channel = call->pin->channel;
-    call->state = KW_HBASE_CALL_QUEUED;
-    g_queue_push_tail_link(&channel->pinned, &call->queue_link);
+    kw_hbase_call_move(pool, call, KW_HBASE_CALL_QUEUED, channel);
     kw_hbase_pool_feed(pool, channel);
     if (channel->pinned.length)
         kw_hbase_servers_grow(pool, true);
@@ -192,10 +177,7 @@ kw_hbase_pool_submit(kw_hbase_pool *pool, kw_hbase_call *call)
                (before > 0 && is_hopeless(pool, call, before))) {
         kw_hbase_reject_busy(pool, call);
     } else {
-        call->state = KW_HBASE_CALL_QUEUED;
-        call->queue_item.account = call->account;
-        call->queue_item.call = call->number;
-        kw_fair_push(pool->queue, &call->queue_item);
+        kw_hbase_call_move(pool, call, KW_HBASE_CALL_QUEUED, NULL);
         kw_hbase_servers_grow(pool, true);
     }
 }
@@ -214,7 +196,7 @@ next_for(kw_hbase_pool *pool, kw_hbase_channel *channel)
     if (channel->pinned.length == 0)
         return NULL;
     channel->last_sent_pinned = true;
-    return g_queue_pop_head_link(&channel->pinned)->data;
+    return g_queue_peek_head(&channel->pinned);
 }
 
 void
@@ -259,7 +241,7 @@ kw_hbase_pool_allow_retry(kw_hbase_pool *pool, kw_deadline deadline, uint32_t at
 static void
 wait_ms(kw_hbase_pool *pool, kw_hbase_call *call, uint64_t delay_ms)
 {
-    call->state = KW_HBASE_CALL_WAITING;
+    kw_hbase_call_move(pool, call, KW_HBASE_CALL_WAITING, NULL);
     call->not_before_ns = kw_clock_mono_ns() + delay_ms * KW_NS_PER_MS;
     kw_hbase_pool_sweep_by(pool, call->not_before_ns);
 }
@@ -271,25 +253,22 @@ kw_hbase_pool_retry_or_fail(kw_hbase_pool *pool, kw_hbase_call *call, const kw_h
     uint32_t attempts = call->attempts; /* the first retry has no delay */
     if (failure->kind == KW_HBASE_TEMPORARY)
         attempts++; /* unless HBase needs time to recover */
-    g_assert(call->state == KW_HBASE_CALL_IN_FLIGHT);
     if (!call->repeatable || call->pin ||
         !kw_hbase_pool_allow_retry(pool, call->deadline, attempts, &delay_ms)) {
         kw_hbase_pool_finish(pool, call, NULL, failure);
         return;
     }
-    call->channel = NULL;
     call->doubtful = call->doubtful || failure->error.maybe_applied;
     note_doubt(pool, failure);
-    if (delay_ms)
-        wait_ms(pool, call, delay_ms);
-    else
+    wait_ms(pool, call, delay_ms);
+    if (delay_ms == 0)
         kw_hbase_pool_submit(pool, call);
 }
 
 /* --- start and close -------------------------------------------------------------------------- */
 
 static void
-activate(kw_hbase_pool *pool, kw_hbase_call *call)
+activate(kw_hbase_call *call)
 {
     g_assert(call->state == KW_HBASE_CALL_IDLE && call->done && !call->rejected);
     call->queue_link.data = call;
@@ -298,7 +277,6 @@ activate(kw_hbase_pool *pool, kw_hbase_call *call)
     call->attempts = 0;
     call->sent = false;
     call->doubtful = false;
-    g_queue_push_tail_link(&pool->active, &call->active_link);
 }
 
 void
@@ -311,7 +289,7 @@ void
 kw_hbase_pool_start_after(kw_hbase_pool *pool, kw_hbase_call *call, uint64_t delay_ms)
 {
     call->deadline = kw_hbase_deadline(call->deadline);
-    activate(pool, call);
+    activate(call);
     if (kw_deadline_passed(call->deadline)) {
         kw_hbase_reject_late(pool, call);
         return;
@@ -329,7 +307,7 @@ void
 kw_hbase_pool_reject(kw_hbase_pool *pool, kw_hbase_call *call, const kw_error *error)
 {
     kw_hbase_failure failure = {.kind = KW_HBASE_OTHER, .error = *error};
-    activate(pool, call);
+    activate(call);
     kw_hbase_reject(pool, call, &failure);
 }
 
@@ -412,13 +390,8 @@ fail_all(kw_hbase_pool *pool)
         following = at->next;
         if (call->method == KW_HB_THBaseService_closeScanner || call->state == KW_HBASE_CALL_REJECTED)
             continue;
-        kw_hbase_pool_dequeue(pool, call);
-        if (call->state == KW_HBASE_CALL_IN_FLIGHT) {
-            kw_hbase_server *server = kw_hbase_channel_server(call->channel);
-            g_assert(server->outstanding > 0);
-            server->outstanding--;
+        if (call->state == KW_HBASE_CALL_IN_FLIGHT)
             kw_hbase_channel_forget(call->channel, call);
-        }
         kw_hbase_reject_unreachable(pool, call);
     }
 }

@@ -48,7 +48,7 @@ kw_hbase_deadline(kw_deadline deadline)
 
 typedef struct kw_hbase_pool kw_hbase_pool;
 
-typedef struct kw_hbase_server {
+struct kw_hbase_server {
     kw_hbase_pool *pool;
     size_t index; /* in the settings */
     kw_hbase_channel_settings settings;
@@ -62,7 +62,7 @@ typedef struct kw_hbase_server {
     uint64_t failed_ns;   /* the last failure */
     uint64_t backoff_until_ns;
     int64_t backoff_ms; /* the next backoff */
-} kw_hbase_server;
+};
 
 struct kw_hbase_pool {
     kw_hbase_store *store;

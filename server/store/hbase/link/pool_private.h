@@ -13,8 +13,6 @@ void kw_hbase_pool_finish_as(kw_hbase_pool *pool, kw_hbase_call *call, kw_hbase_
                              const void *result, const kw_hbase_failure *failure);
 /* Sends an active call, or queues it until a channel can take it, or rejects it. */
 void kw_hbase_pool_submit(kw_hbase_pool *pool, kw_hbase_call *call);
-/* Removes a call from the queue that it waits in, if any. */
-void kw_hbase_pool_dequeue(kw_hbase_pool *pool, kw_hbase_call *call);
 /* A sent call whose reply is lost or a temporary failure: sends it again or fails it. */
 void kw_hbase_pool_retry_or_fail(kw_hbase_pool *pool, kw_hbase_call *call, const kw_hbase_failure *failure);
 /* Sends waiting calls on the channel while its pipeline allows. */
@@ -51,7 +49,6 @@ void kw_hbase_servers_tick(kw_hbase_pool *pool);
 uint32_t kw_hbase_servers_backoff_ms(const kw_hbase_pool *pool);
 /* Closes a retired channel if no call or scanner needs it. */
 void kw_hbase_channel_close_if_done(kw_hbase_channel *channel);
-kw_hbase_server *kw_hbase_channel_server(const kw_hbase_channel *channel);
 /* Closes the channels that no call or scanner needs; if `now` is true, closes all. True if no channel is
  * left. */
 bool kw_hbase_servers_close(kw_hbase_pool *pool, bool now);

@@ -2,6 +2,7 @@
  * that it never runs inside kw_hbase_pool_start. */
 #include "base/container.h"
 #include "base/units.h"
+#include "store/hbase/link/move.h"
 #include "store/hbase/link/pool_private.h"
 
 #define BUSY_MIN_MS 10
@@ -13,7 +14,7 @@ kw_hbase_finish_rejected(kw_task *task)
     kw_hbase_pool *pool = KW_CONTAINER(task, kw_hbase_pool, reject_task);
     pool->reject_posted = false;
     for (guint left = pool->rejected.length; left; left--) {
-        kw_hbase_call *call = g_queue_pop_head_link(&pool->rejected)->data;
+        kw_hbase_call *call = g_queue_peek_head(&pool->rejected);
         g_autofree kw_hbase_failure *failure = g_steal_pointer(&call->rejected);
         kw_hbase_pool_finish(pool, call, NULL, failure);
     }
@@ -22,10 +23,8 @@ kw_hbase_finish_rejected(kw_task *task)
 void
 kw_hbase_reject(kw_hbase_pool *pool, kw_hbase_call *call, const kw_hbase_failure *failure)
 {
-    g_assert(call->state != KW_HBASE_CALL_REJECTED && pool->active.length > 0);
-    call->state = KW_HBASE_CALL_REJECTED;
+    kw_hbase_call_move(pool, call, KW_HBASE_CALL_REJECTED, NULL);
     call->rejected = g_memdup2(failure, sizeof *failure);
-    g_queue_push_tail_link(&pool->rejected, &call->queue_link);
     if (!pool->reject_posted) {
         pool->reject_posted = true;
         kw_loop_post(pool->loop, &pool->reject_task);

@@ -1,5 +1,7 @@
 /* The servers of a pool and their channels: the choice of a channel for a call, opening of channels, backoff,
  * pings, and the calls of a lost channel. */
+#include "store/hbase/link/channel_private.h"
+#include "store/hbase/link/move.h"
 #include "store/hbase/link/pool_private.h"
 
 #include "base/log.h"
@@ -10,14 +12,6 @@
 #define LOSSES_MAX 4
 /* Before a call is sent on a channel that was idle for this time, its socket is checked. */
 #define QUIET_MS 1000
-
-static void open_channel(kw_hbase_server *server);
-
-kw_hbase_server *
-kw_hbase_channel_server(const kw_hbase_channel *channel)
-{
-    return channel->owner;
-}
 
 /* The number of channels that are ready or opening. */
 static uint32_t
@@ -108,18 +102,15 @@ close_if_silent(kw_hbase_server *server, uint64_t since_ns)
 
 /* --- events of a channel ---------------------------------------------------------------------- */
 
-static void
-on_ready(kw_hbase_channel *channel)
+void
+kw_hbase_server_ready(kw_hbase_channel *channel)
 {
-    kw_hbase_server *server = kw_hbase_channel_server(channel);
+    kw_hbase_server *server = channel->server;
     kw_hbase_pool *pool = server->pool;
-    server->opening = NULL;
     reset_backoff(server);
     if (atomic_exchange(&pool->store->failing[server->index], false))
         kw_log(KW_LOG_INFO, "hbase", "server answers again", KW_LOG_FACT("server", server->name));
     server->heard_ns = channel->used_ns;
-    pool->ready++;
-    atomic_fetch_add(&pool->store->ready, 1);
     kw_log(KW_LOG_DEBUG, "hbase", "channel ready", KW_LOG_FACT("server", server->name),
            KW_LOG_FACT("channels", server->channels.length));
     if (pool->closing) {
@@ -143,22 +134,19 @@ waits_for_late(const kw_hbase_channel *channel)
     return false;
 }
 
-static void
-on_answered(kw_hbase_channel *channel, kw_hbase_call *call, const kw_wire_message *message)
+void
+kw_hbase_server_answered(kw_hbase_channel *channel, kw_hbase_call *call, const kw_wire_message *message)
 {
-    kw_hbase_server *server = kw_hbase_channel_server(channel);
+    kw_hbase_server *server = channel->server;
     kw_hbase_pool *pool = server->pool;
     server->heard_ns = channel->used_ns;
     server->suspect = false;
     server->losses = 0;
     bool in_time = call && call->state == KW_HBASE_CALL_IN_FLIGHT;
-    if (in_time) {
-        g_assert(server->outstanding > 0);
-        server->outstanding--;
+    if (in_time)
         kw_hbase_pace_add(&pool->paces[call->method], channel->used_ns - call->since_ns);
-    } else if (!waits_for_late(channel)) {
+    else if (!waits_for_late(channel))
         channel->overdue_ns = 0;
-    }
     kw_hbase_pool_feed(pool, channel);
     if (in_time)
         kw_hbase_answer(pool, channel, call, message);
@@ -171,12 +159,10 @@ static void
 lose_call(kw_hbase_server *server, kw_hbase_channel *channel, kw_hbase_call *call, bool oldest)
 {
     if (call->state == KW_HBASE_CALL_ABANDONED) {
-        call->state = KW_HBASE_CALL_IDLE;
+        kw_hbase_call_move(server->pool, call, KW_HBASE_CALL_IDLE, NULL);
         call->late(call, NULL);
         return;
     }
-    g_assert(call->state == KW_HBASE_CALL_IN_FLIGHT && server->outstanding > 0);
-    server->outstanding--;
     kw_hbase_failure failure = {.kind = KW_HBASE_LOST};
     if (oldest && channel->loss == KW_HBASE_LOSS_TOO_LARGE) {
         failure.kind = KW_HBASE_REPLY_TOO_LARGE;
@@ -198,8 +184,8 @@ lose_pinned(kw_hbase_server *server, kw_hbase_channel *channel)
     kw_error_set(&failure.error, KW_UNAVAILABLE, "the connection to the store was lost");
     for (GList *at = channel->pins.head; at; at = at->next)
         ((kw_hbase_pin *)at->data)->channel = NULL;
-    for (GList *at; (at = g_queue_pop_head_link(&channel->pinned));)
-        kw_hbase_pool_finish(server->pool, at->data, NULL, &failure);
+    for (kw_hbase_call *call; (call = g_queue_peek_head(&channel->pinned));)
+        kw_hbase_pool_finish(server->pool, call, NULL, &failure);
 }
 
 /* Decides if the loss of a channel means that the server has failed. */
@@ -225,24 +211,14 @@ judge_loss(kw_hbase_server *server, const kw_hbase_channel *channel, bool openin
     }
 }
 
-static void
-on_lost(kw_hbase_channel *channel)
+void
+kw_hbase_server_lost(kw_hbase_channel *channel)
 {
-    kw_hbase_server *server = kw_hbase_channel_server(channel);
+    kw_hbase_server *server = channel->server;
     kw_hbase_pool *pool = server->pool;
     bool opening = server->opening == channel;
     uint32_t in_flight = channel->in_flight;
-    g_assert(server->channels.length > 0);
-    g_queue_unlink(&server->channels, &channel->link);
-    atomic_fetch_sub(&pool->store->channels[server->index], 1);
-    if (opening)
-        server->opening = NULL;
-    if (channel->was_ready) {
-        g_assert(pool->ready > 0);
-        atomic_fetch_sub(&pool->store->ready, 1);
-        if (--pool->ready == 0)
-            pool->down_since_ns = kw_clock_mono_ns();
-    }
+    kw_hbase_channel_move(channel, KW_HBASE_CHANNEL_GONE);
     judge_loss(server, channel, opening, in_flight);
     lose_pinned(server, channel);
     bool oldest = true;
@@ -251,9 +227,6 @@ on_lost(kw_hbase_channel *channel)
     if (!pool->closing)
         kw_hbase_servers_grow(pool, kw_fair_count(pool->queue) != 0);
 }
-
-static const kw_hbase_channel_events channel_events = {
-    .ready = on_ready, .answered = on_answered, .lost = on_lost};
 
 /* --- choosing and opening --------------------------------------------------------------------- */
 
@@ -307,12 +280,8 @@ kw_hbase_servers_choose(kw_hbase_pool *pool)
 static void
 open_channel(kw_hbase_server *server)
 {
-    kw_hbase_pool *pool = server->pool;
-    g_assert(!server->opening);
-    kw_deadline deadline = kw_deadline_in_ms(pool->store->tuning.connect_timeout_ms);
-    server->opening = kw_hbase_channel_open(pool->loop, &server->settings, &channel_events, server, deadline);
-    g_queue_push_tail_link(&server->channels, &server->opening->link);
-    atomic_fetch_add(&pool->store->channels[server->index], 1);
+    int64_t timeout_ms = server->pool->store->tuning.connect_timeout_ms;
+    kw_hbase_channel_open(server, kw_deadline_in_ms(timeout_ms));
 }
 
 static bool
@@ -385,7 +354,9 @@ tick_channel(kw_hbase_server *server, kw_hbase_channel *channel, uint64_t now_ns
         if (channel->open_deadline <= now_ns)
             kw_hbase_channel_close(channel, KW_HBASE_LOSS_OURS, "a late reply did not arrive");
         return;
+    case KW_HBASE_CHANNEL_NEW:
     case KW_HBASE_CHANNEL_LOST:
+    case KW_HBASE_CHANNEL_GONE:
         return;
     }
 }

@@ -32,10 +32,7 @@ static void
 expire_in_flight(kw_hbase_pool *pool, kw_hbase_call *call)
 {
     kw_hbase_channel *channel = call->channel;
-    kw_hbase_server *server = kw_hbase_channel_server(channel);
-    server->suspect = true;
-    g_assert(server->outstanding > 0);
-    server->outstanding--;
+    channel->server->suspect = true;
     uint64_t now = kw_clock_mono_ns();
     kw_hbase_pace_add(&pool->paces[call->method],
                       now - call->since_ns); /* such a call takes at least this time */
@@ -53,7 +50,6 @@ expire(kw_hbase_pool *pool, kw_hbase_call *call)
     switch (call->state) {
     case KW_HBASE_CALL_QUEUED:
     case KW_HBASE_CALL_WAITING:
-        kw_hbase_pool_dequeue(pool, call);
         fail_timed_out(pool, call, KW_HBASE_CALL_IDLE);
         return;
     case KW_HBASE_CALL_IN_FLIGHT:
