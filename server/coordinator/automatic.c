@@ -67,7 +67,7 @@ run(kw_control_request *base)
     const kw_control *control = base->control;
     const kw_change_set *set = control->changes;
     size_t index = set ? kw_change_set_find_under_way(set, self->command.table) : 0;
-    if (control->state != KW_CONTROL_SERVING || !set || index == set->count)
+    if (!kw_control_is_in_service(control) || !set || index == set->count)
         kw_change_request_finish(self, NULL);
     else if (self->as_holder)
         run_as_holder(self);
@@ -157,7 +157,7 @@ kw_change_start_automatic(kw_coordinator *coordinator)
 {
     const kw_change_set *set = coordinator->control->changes;
     uint64_t now_ns = kw_clock_mono_ns(), again_ms = UINT64_MAX;
-    if (coordinator->continuing || !set || coordinator->control->state != KW_CONTROL_SERVING ||
+    if (coordinator->continuing || !set || !kw_control_is_in_service(coordinator->control) ||
         kw_coordinator_earlier_in_use(coordinator)) /* waits here: in the queue, it would delay other jobs */
         return UINT64_MAX;
     for (size_t i = 0; i < set->count; i++) {

@@ -180,7 +180,7 @@ kw_change_command_run(kw_control_request *base)
     request *self = KW_CONTAINER(base, request, request);
     const kw_control *control = base->control;
     const kw_change_set *set = control->changes;
-    if (control->state != KW_CONTROL_SERVING) {
+    if (!kw_control_is_in_service(control)) {
         kw_change_request_refuse(self, KW_UNAVAILABLE, "the gateway is starting");
         return;
     }
@@ -226,7 +226,7 @@ static void
 show(request *self)
 {
     kw_control *control = self->coordinator->control;
-    if (!kw_store_is_shared(control->store) || control->state != KW_CONTROL_SERVING) {
+    if (!kw_store_is_shared(control->store) || !kw_control_is_in_service(control)) {
         kw_change_request_finish(self, NULL);
         return;
     }

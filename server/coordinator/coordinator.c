@@ -40,7 +40,7 @@ kw_coordinator_note_served(kw_coordinator *self, kw_policy *old)
     if (!self || self->stopped)
         return;
     kw_change_reports_restart(self);
-    bool served = self->control->state == KW_CONTROL_SERVING; /* before that, no call used a policy */
+    bool served = kw_control_is_in_service(self->control); /* before that, no call used a policy */
     if (served && old != self->control->policy)
         g_ptr_array_add(self->older, kw_policy_ref(old));
     kw_coordinator_wake(self, 0);

@@ -45,7 +45,7 @@ kw_change_can_work(const kw_coordinator *self, const kw_change_record *record)
     const kw_control *control = self->control;
     const kw_fence *fence = kw_catalog_fence(control->catalog);
     const kw_table *table = kw_policy_find_table(control->policy, kw_bytes_of_text(record->table));
-    return control->state == KW_CONTROL_SERVING && !control->lost &&
+    return kw_control_is_in_service(control) && !control->lost &&
            !(table && kw_table_why_not_served(table)) &&
            kw_change_set_has_step(control->served_changes, record) && (!fence || kw_fence_is_open(fence));
 }
@@ -350,7 +350,7 @@ kw_change_holder_tick(kw_coordinator *self)
 {
     const kw_control *control = self->control;
     uint64_t again_ms = UINT64_MAX;
-    if (!control->changes || control->state != KW_CONTROL_SERVING)
+    if (!control->changes || !kw_control_is_in_service(control))
         return UINT64_MAX;
     for (size_t i = 0; i < control->changes->count; i++) {
         const kw_change_record *record = &control->changes->records[i];

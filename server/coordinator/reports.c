@@ -60,7 +60,7 @@ kw_change_reports_tick(kw_coordinator *self)
 {
     const kw_control *control = self->control;
     if (!kw_store_is_shared(control->store) || !control->served_changes ||
-        control->state != KW_CONTROL_SERVING || kw_coordinator_earlier_in_use(self))
+        !kw_control_is_in_service(control) || kw_coordinator_earlier_in_use(self))
         return UINT64_MAX;
     if (!self->drained) {
         self->drained = true;
@@ -81,7 +81,7 @@ uint64_t
 kw_change_callers_tick(kw_coordinator *self)
 {
     const kw_control *control = self->control;
-    if (!kw_store_is_shared(control->store) || control->state != KW_CONTROL_SERVING)
+    if (!kw_store_is_shared(control->store) || !kw_control_is_in_service(control))
         return UINT64_MAX;
     if (!kw_change_set_has_several_writers(control->served_changes)) {
         self->callers = (kw_change_callers){0};

@@ -465,7 +465,7 @@ kw_change_work_start(kw_coordinator *self)
 {
     const kw_change_set *set = self->control->changes;
     uint64_t now_ns = kw_clock_mono_ns(), again_ms = UINT64_MAX;
-    if (self->control->state != KW_CONTROL_SERVING || !set)
+    if (!kw_control_is_in_service(self->control) || !set)
         return UINT64_MAX;
     for (size_t i = 0; i < set->count; i++) {
         const kw_change_record *record = &set->records[(self->record + i) % set->count];

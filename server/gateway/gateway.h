@@ -1,6 +1,9 @@
 /* The gateway: opens and connects all modules, then waits for signals.
  *
- *                prepared                  SIGTERM, SIGINT
+ *                             FENCED
+ *                                ^ registration lost
+ *                                v admitted again
+ *                prepared        |         SIGTERM, SIGINT
  *   STARTING ---------------> SERVING ---------------------> DRAINING ---> DONE
  *       |                        ^                              ^
  *       |  store unreachable     | prepared                     |
@@ -8,9 +11,10 @@
  *       |                                                       |
  *       +-------------------------------------------------------+   refused, or cannot listen
  *
- * After a signal, SERVING and WAITING continue for timeouts.lame_duck, while /readyz returns 503 already.
- * Preparing a policy (prepare.h) creates its missing store tables, and compares it with the catalog. WAITING
- * listens and answers UNAVAILABLE. Everything runs on the main thread's loop.
+ * FENCED moves to DRAINING, too. After a signal, SERVING, FENCED and WAITING continue for
+ * timeouts.lame_duck, while /readyz returns 503 already. Preparing a policy (prepare.h) creates its missing
+ * store tables, and compares it with the catalog. WAITING listens and answers UNAVAILABLE. Everything runs on
+ * the main thread's loop.
  */
 #pragma once
 

@@ -27,13 +27,12 @@ typedef struct kw_listeners {
 typedef struct kw_serving {
     kw_timer *timer;      /* STARTING: how long to wait for the store; WAITING: the next attempt */
     kw_policy *candidate; /* of prepare_job, if the catalog keeps the policy */
-    kw_job prepare_job;   /* STARTING, WAITING: to begin serving; SERVING: after the registration was lost */
+    kw_job prepare_job;   /* STARTING, WAITING, FENCED: to begin serving; SERVING: for tables not served */
     bool preparing;       /* prepare_job is queued or running */
     uint64_t began_ns;    /* when prepare_job began the last time */
     uint64_t took_ns;     /* how long it took */
     bool rows_checked;    /* a check of rows has ended since then */
     bool tables_soon;     /* the timer is set for tables whose rows were checked */
-    bool fenced;          /* the registration was lost, and the gateway was not admitted again */
     kw_error why_not;     /* the error of the last attempt to prepare; the lock guards it */
     _Atomic int64_t policy_loaded_at_ms;
 } kw_serving;
@@ -50,7 +49,7 @@ typedef struct kw_gateway {
     kw_reload *reload;
     uv_signal_t signals[3];
     size_t signals_count;
-    _Atomic bool leaving; /* shutting down, although the state can still be SERVING or WAITING */
+    _Atomic bool leaving; /* shutting down, although the state can still be SERVING, FENCED or WAITING */
     kw_timer *lame_duck;  /* runs until the drain begins; drain.c */
     kw_job last_job;      /* DRAINING: ends the process */
     kw_timer *watchdog;

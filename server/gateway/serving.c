@@ -93,8 +93,8 @@ announce_policy(kw_gateway *gateway)
 static void
 retry_tables_later(kw_gateway *gateway)
 {
-    bool waits = gateway->control.state == KW_CONTROL_SERVING && !gateway->serving.fenced &&
-                 !gateway->serving.preparing && kw_policy_count_unserved(gateway->control.policy) > 0;
+    bool waits = gateway->control.state == KW_CONTROL_SERVING && !gateway->serving.preparing &&
+                 kw_policy_count_unserved(gateway->control.policy) > 0;
     if (!waits || gateway->serving.tables_soon)
         return;
     gateway->serving.tables_soon = gateway->serving.rows_checked;
@@ -109,12 +109,22 @@ kw_serving_rows_checked(void *user)
 {
     kw_gateway *gateway = KW_CONTAINER(user, kw_gateway, control);
     gateway->serving.rows_checked = true;
-    if (gateway->control.state == KW_CONTROL_SERVING &&
-        !kw_row_checks_are_open(gateway->control.row_checks)) {
+    if (kw_control_is_in_service(&gateway->control) && !kw_row_checks_are_open(gateway->control.row_checks)) {
         kw_row_checks_show(gateway->control.row_checks, gateway->control.policy);
         kw_table_states_publish(&gateway->control);
     }
     retry_tables_later(gateway);
+}
+
+/* Ends FENCED, unless the registration was lost once more since the gateway prepared. */
+static void
+end_fence(kw_gateway *gateway)
+{
+    if (!kw_control_is_in_service(&gateway->control) || gateway->control.lost)
+        return;
+    if (gateway->control.state == KW_CONTROL_FENCED)
+        kw_gateway_move(gateway, KW_CONTROL_SERVING);
+    kw_service_open_gate(gateway->control.service);
 }
 
 static void
@@ -142,10 +152,7 @@ kw_serving_serve(kw_control *control, kw_policy *policy, kw_keyring *keyring)
     kw_memory_configure(model);
     announce_policy(gateway);
     kw_service_set_policy(control->service, policy, keyring);
-    if (control->state == KW_CONTROL_SERVING && !control->lost) {
-        gateway->serving.fenced = false;
-        kw_service_open_gate(control->service); /* the gate can be shut since the registration was lost */
-    }
+    end_fence(gateway);
     kw_net_set_limits(gateway->net, kw_connections_limits(model));
     retry_tables_later(gateway);
 }
@@ -167,9 +174,8 @@ resume_serving(kw_gateway *gateway)
         kw_serving_registration_lost(gateway); /* lost once more, after the facts were written */
         return;
     }
-    gateway->serving.fenced = false;
+    end_fence(gateway);
     kw_log(KW_LOG_INFO, "gateway", "admitted again", KW_LOG_FACT("gateway", gateway->control.id));
-    kw_service_open_gate(gateway->control.service);
 }
 
 static void
@@ -219,9 +225,9 @@ on_prepared_again(kw_gateway *gateway, const kw_error *error)
 {
     if (!error)
         announce_policy(gateway);
-    if (error && gateway->serving.fenced)
+    if (error && gateway->control.state == KW_CONTROL_FENCED)
         remain_fenced(gateway, error);
-    else if (gateway->serving.fenced)
+    else if (gateway->control.state == KW_CONTROL_FENCED)
         resume_serving(gateway);
     retry_tables_later(gateway);
 }
@@ -236,7 +242,7 @@ on_prepared(void *user, const kw_error *error)
         set_why_not(gateway, &KW_ERROR_NONE);
     if (gateway->control.state < KW_CONTROL_DRAINING) {
         stop_timer(gateway);
-        if (gateway->control.state == KW_CONTROL_SERVING)
+        if (kw_control_is_in_service(&gateway->control))
             on_prepared_again(gateway, error);
         else if (error && can_recover(gateway, error))
             wait_to_serve(gateway, error);
@@ -286,7 +292,7 @@ on_candidate_prepared(void *user, const kw_error *error)
 static void
 prepare_candidate(kw_gateway *gateway, kw_policy *candidate)
 {
-    bool begins = gateway->control.state != KW_CONTROL_SERVING || gateway->serving.fenced;
+    bool begins = gateway->control.state != KW_CONTROL_SERVING;
     gateway->serving.candidate = candidate;
     kw_prepare(&gateway->control, candidate, NULL, NULL, begins, on_candidate_prepared, gateway);
 }
@@ -349,9 +355,11 @@ kw_serving_registration_lost(void *user)
         .retry_after_ms = RETRY_MS,
         .text = "this gateway lost its registration in the catalog; it serves again once it is admitted"};
     kw_gateway *gateway = user;
-    gateway->control.lost = gateway->serving.fenced = true;
-    if (gateway->control.state != KW_CONTROL_SERVING)
+    gateway->control.lost = true;
+    if (!kw_control_is_in_service(&gateway->control))
         return; /* start_serving checks `lost` */
+    if (gateway->control.state == KW_CONTROL_SERVING)
+        kw_gateway_move(gateway, KW_CONTROL_FENCED);
     kw_service_shut_gate(gateway->control.service, &lost);
     prepare(gateway);
 }
@@ -360,7 +368,7 @@ void
 kw_serving_on_timer(void *user)
 {
     kw_gateway *gateway = user;
-    bool complete = gateway->control.state == KW_CONTROL_SERVING && !gateway->serving.fenced &&
+    bool complete = gateway->control.state == KW_CONTROL_SERVING &&
                     kw_policy_count_unserved(gateway->control.policy) == 0;
     gateway->serving.tables_soon = false;
     if (complete)

@@ -19,8 +19,8 @@ void kw_serving_serve(kw_control *control, kw_policy *policy, kw_keyring *keyrin
 /* The same for a version of the policy that was applied here; also ends WAITING. */
 void kw_serving_serve_version(kw_control *control, kw_policy *policy);
 
-/* Callback of the gateway's timer. STARTING: the store has not answered in time. WAITING, or SERVING with a
- * shut fence: the next attempt. */
+/* Callback of the gateway's timer. STARTING: the store has not answered in time. WAITING, FENCED:
+ * the next attempt. */
 void kw_serving_on_timer(void *gateway);
 
 /* Callback of the row checks: a check has ended, so a table can probably be served. */

@@ -44,7 +44,7 @@ can_begin(catalog_job *self)
 {
     kw_control *control = self->request.control;
     kw_error error;
-    if (control->state == KW_CONTROL_SERVING)
+    if (kw_control_is_in_service(control))
         return true;
     kw_error_set(&error, KW_UNAVAILABLE, "the gateway is not serving yet");
     finish(self, &error);

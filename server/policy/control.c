@@ -28,6 +28,13 @@ kw_control_clear(kw_control *control)
     kw_mutex_clear(&control->lock);
 }
 
+bool
+kw_control_is_in_service(const kw_control *control)
+{
+    kw_control_state state = control->state;
+    return state == KW_CONTROL_SERVING || state == KW_CONTROL_FENCED;
+}
+
 const kw_model *
 kw_control_model(const kw_control *control)
 {

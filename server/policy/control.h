@@ -19,6 +19,7 @@ typedef enum kw_control_state {
     KW_CONTROL_STARTING,
     KW_CONTROL_WAITING, /* cannot serve yet */
     KW_CONTROL_SERVING,
+    KW_CONTROL_FENCED, /* its registration in the catalog was lost: calls fail until it is admitted again */
     KW_CONTROL_DRAINING,
     KW_CONTROL_DONE
 } kw_control_state;
@@ -90,6 +91,9 @@ struct kw_control {
 void kw_control_init(kw_control *control, const kw_control_calls *calls, kw_policy *policy);
 /* Frees what the control owns: records of changes, texts, the policy and the keyring. */
 void kw_control_clear(kw_control *control);
+
+/* True if calls use `policy`: SERVING, or FENCED, when those that began before still do. */
+bool kw_control_is_in_service(const kw_control *control);
 
 const kw_model *kw_control_model(const kw_control *control);
 /* For a call that begins now: timeouts.call. */

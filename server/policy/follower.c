@@ -144,7 +144,7 @@ run(kw_job *job)
 {
     kw_follower *self = (kw_follower *)((char *)job - offsetof(kw_follower, job));
     kw_control *control = self->control;
-    if (control->state == KW_CONTROL_SERVING)
+    if (kw_control_is_in_service(control))
         kw_stored_policy_load(control, kw_control_own_model(control), on_loaded, self);
     else
         finish(self, NULL);
@@ -225,7 +225,7 @@ on_timer(void *user)
     kw_control *control = self->control;
     if (self->polling)
         return;
-    if (control->state != KW_CONTROL_SERVING || self->queued) {
+    if (!kw_control_is_in_service(control) || self->queued) {
         kw_timer_start_ms(self->timer, poll_ms(self));
         return;
     }

@@ -175,7 +175,7 @@ static void
 hold(preparing *self)
 {
     const char *const *tables;
-    bool serving = self->control->state == KW_CONTROL_SERVING;
+    bool serving = kw_control_is_in_service(self->control);
     if (!self->admission || !serving || kw_admission_hold(self->admission, &tables) == 0) {
         commit(self);
         return;
@@ -252,7 +252,7 @@ table_in_service(const preparing *self)
     const kw_policy *served = self->control->policy;
     const char *name = kw_policy_table(self->policy, self->table)->name;
     int64_t version = kw_policy_version(self->policy);
-    bool known = self->control->state == KW_CONTROL_SERVING && is_step(self) && version > 0 &&
+    bool known = kw_control_is_in_service(self->control) && is_step(self) && version > 0 &&
                  kw_policy_version(served) == version && creates_tables(&kw_policy_model(served)->store);
     return known ? kw_policy_find_table(served, kw_bytes_of_text(name)) : NULL;
 }
