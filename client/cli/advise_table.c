@@ -110,17 +110,17 @@ print_paths(const kw_cli *cli, const kw_advise_view *view)
     g_autofree char *window = kw_advise_window(view->advice);
     g_autofree char *hottest = g_strdup_printf("hottest region per %s", window);
     g_autofree char *used = g_strdup_printf("effective regions per %s", window);
-    const kw_column columns[] = {{.name = "candidate"},
-                                 {.name = "path"},
-                                 {.name = "records", .right = true},
-                                 {.name = "key bytes", .right = true},
-                                 {.name = "buckets reached", .right = true},
-                                 {.name = "hottest bucket/mean", .right = true},
-                                 {.name = "regions"},
-                                 {.name = "hottest region/mean", .right = true},
-                                 {.name = hottest, .right = true},
-                                 {.name = used, .right = true},
-                                 {.name = "full scan sorted by"}};
+    const kw_output_column columns[] = {{.name = "candidate"},
+                                        {.name = "path"},
+                                        {.name = "records", .right = true},
+                                        {.name = "key bytes", .right = true},
+                                        {.name = "buckets reached", .right = true},
+                                        {.name = "hottest bucket/mean", .right = true},
+                                        {.name = "regions"},
+                                        {.name = "hottest region/mean", .right = true},
+                                        {.name = hottest, .right = true},
+                                        {.name = used, .right = true},
+                                        {.name = "full scan sorted by"}};
     kw_output *output = kw_output_new(KW_OUTPUT_TABLE, cli->raw, columns, G_N_ELEMENTS(columns));
 
     for (guint i = 0; i < view->advice->paths->len; i++)
@@ -155,16 +155,16 @@ query_row(kw_output *output, const kw_advise_view *view, const kw_advised_query 
 static bool
 print_queries(const kw_cli *cli, const kw_advise_view *view)
 {
-    static const kw_column columns[] = {{.name = "query"},
-                                        {.name = "candidate"},
-                                        {.name = "path"},
-                                        {.name = "ranges", .right = true},
-                                        {.name = "read as"},
-                                        {.name = "sorted"},
-                                        {.name = "expected rows read per row", .right = true},
-                                        {.name = "sample rows read per row", .right = true},
-                                        {.name = "rows read", .right = true},
-                                        {.name = "rows returned", .right = true}};
+    static const kw_output_column columns[] = {{.name = "query"},
+                                               {.name = "candidate"},
+                                               {.name = "path"},
+                                               {.name = "ranges", .right = true},
+                                               {.name = "read as"},
+                                               {.name = "sorted"},
+                                               {.name = "expected rows read per row", .right = true},
+                                               {.name = "sample rows read per row", .right = true},
+                                               {.name = "rows read", .right = true},
+                                               {.name = "rows returned", .right = true}};
     kw_output *output;
 
     if (view->queries->len == 0)

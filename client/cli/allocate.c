@@ -6,7 +6,8 @@
 static int
 allocate(kw_cli *cli, const kw_table_info *table, const char *field, gint64 count, const kw_record *scope)
 {
-    static const kw_column columns[] = {{.name = "first", .right = true}, {.name = "last", .right = true}};
+    static const kw_output_column columns[] = {{.name = "first", .right = true},
+                                               {.name = "last", .right = true}};
     kw_call_options options = kw_cli_call_options(cli);
     GError *error = NULL;
     gint64 first, got;

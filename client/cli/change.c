@@ -9,8 +9,8 @@
 static bool
 output_list(const kw_cli *cli, const GPtrArray *changes)
 {
-    static const kw_column columns[] = {{.name = "table"}, {.name = "path"},     {.name = "version"},
-                                        {.name = "phase"}, {.name = "progress"}, {.name = "since"}};
+    static const kw_output_column columns[] = {{.name = "table"}, {.name = "path"},     {.name = "version"},
+                                               {.name = "phase"}, {.name = "progress"}, {.name = "since"}};
     kw_output *output;
 
     if (changes->len == 0 && cli->format == KW_OUTPUT_TABLE) {

@@ -25,8 +25,8 @@ fill(const kw_scrub_run *run, const kw_difference *difference, const char *recor
     cells[5] = kw_flag(difference->repaired);
 }
 
-static const kw_column columns[] = {{.name = "kind"}, {.name = "record"},     {.name = "old"},
-                                    {.name = "new"},  {.name = "difference"}, {.name = "repaired"}};
+static const kw_output_column columns[] = {{.name = "kind"}, {.name = "record"},     {.name = "old"},
+                                           {.name = "new"},  {.name = "difference"}, {.name = "repaired"}};
 
 static const kw_scrub_command command = {.name = "change diff",
                                          .noun = "comparison",

@@ -306,25 +306,25 @@ print_change(const kw_cli *cli, const kw_change_status *change)
 
 /* --- for programs ---------------------------------------------------------------------------------- */
 
-static const kw_column columns[] = {{.name = "table"},           {.name = "path"},
-                                    {.name = "version"},         {.name = "phase"},
-                                    {.name = "next_commands"},   {.name = "author"},
-                                    {.name = "reason"},          {.name = "policy_version"},
-                                    {.name = "started_at"},      {.name = "version_at"},
-                                    {.name = "old_layout"},      {.name = "layout"},
-                                    {.name = "old_store_table"}, {.name = "store_table"},
-                                    {.name = "reads_new"},       {.name = "paused"},
-                                    {.name = "waiting"},         {.name = "limit_rows_per_second"},
-                                    {.name = "rows_per_second"}, {.name = "progress"},
-                                    {.name = "left_ms"},         {.name = "copied"},
-                                    {.name = "compared"},        {.name = "rows_copied"},
-                                    {.name = "rows_compared"},   {.name = "missing"},
-                                    {.name = "different"},       {.name = "extra"},
-                                    {.name = "repaired"},        {.name = "foreign_rows"},
-                                    {.name = "example"},         {.name = "cursors_until"},
-                                    {.name = "problem"},         {.name = "goal"},
-                                    {.name = "holder"},          {.name = "added_paths"},
-                                    {.name = "dropped_paths"},   {.name = "share_percent"}};
+static const kw_output_column columns[] = {{.name = "table"},           {.name = "path"},
+                                           {.name = "version"},         {.name = "phase"},
+                                           {.name = "next_commands"},   {.name = "author"},
+                                           {.name = "reason"},          {.name = "policy_version"},
+                                           {.name = "started_at"},      {.name = "version_at"},
+                                           {.name = "old_layout"},      {.name = "layout"},
+                                           {.name = "old_store_table"}, {.name = "store_table"},
+                                           {.name = "reads_new"},       {.name = "paused"},
+                                           {.name = "waiting"},         {.name = "limit_rows_per_second"},
+                                           {.name = "rows_per_second"}, {.name = "progress"},
+                                           {.name = "left_ms"},         {.name = "copied"},
+                                           {.name = "compared"},        {.name = "rows_copied"},
+                                           {.name = "rows_compared"},   {.name = "missing"},
+                                           {.name = "different"},       {.name = "extra"},
+                                           {.name = "repaired"},        {.name = "foreign_rows"},
+                                           {.name = "example"},         {.name = "cursors_until"},
+                                           {.name = "problem"},         {.name = "goal"},
+                                           {.name = "holder"},          {.name = "added_paths"},
+                                           {.name = "dropped_paths"},   {.name = "share_percent"}};
 
 static kw_value
 text_or_none(const char *text)

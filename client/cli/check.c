@@ -19,8 +19,8 @@ typedef struct checking {
     kw_output *output; /* NULL: text for people */
 } checking;
 
-static const kw_column columns[] = {{.name = "file"},     {.name = "line"},    {.name = "column"},
-                                    {.name = "severity"}, {.name = "message"}, {.name = "hint"}};
+static const kw_output_column columns[] = {{.name = "file"},     {.name = "line"},    {.name = "column"},
+                                           {.name = "severity"}, {.name = "message"}, {.name = "hint"}};
 
 static kw_value
 text_or_none(const char *text)

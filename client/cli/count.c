@@ -9,9 +9,9 @@
 
 /* Prints a plain number, for scripts, unless the user chose another format. */
 static bool
-print_count(const kw_cli *cli, const kw_counted *counted, bool skips)
+print_count(const kw_cli *cli, const kw_record_count *counted, bool skips)
 {
-    static const kw_column columns[] = {{.name = "count"}, {.name = "undecodable"}};
+    static const kw_output_column columns[] = {{.name = "count"}, {.name = "undecodable"}};
     const kw_value cells[] = {kw_number((gint64)counted->records), kw_number((gint64)counted->undecodable)};
     kw_output *output;
 
@@ -38,7 +38,7 @@ run(kw_cli *cli, const kw_query_words *words, const kw_table_info *table, char *
 {
     GError *error = NULL;
     g_autoptr(kw_query) query = kw_query_from_words(words, table, bound, bound_count, &error);
-    kw_counted counted;
+    kw_record_count counted;
 
     if (query == NULL)
         return kw_cli_fail(error, "count");

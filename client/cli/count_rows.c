@@ -71,14 +71,14 @@ next(kw_scan *scan, GError **error)
 
 bool
 kw_count_rows(const kw_cli *cli, kw_query *query, const kw_table_info *table, gint64 end_us,
-              kw_counted *ret_counted, GError **error)
+              kw_record_count *ret_counted, GError **error)
 {
     GError *failure = NULL;
     g_autoptr(kw_scan) scan = NULL;
     kw_progress progress;
     bool more;
 
-    *ret_counted = (kw_counted){0};
+    *ret_counted = (kw_record_count){0};
     prepare(cli, query, table);
     scan = begin(cli, query, &failure);
     more = scan != NULL;

@@ -224,10 +224,10 @@ fill_splits(create_arguments *arguments, const kw_table_info *table, kw_create_o
 static bool
 output_created(const kw_cli *cli, const GPtrArray *created)
 {
-    static const kw_column columns[] = {{.name = "store_table"},
-                                        {.name = "created"},
-                                        {.name = "regions", .right = true},
-                                        {.name = "split_keys"}};
+    static const kw_output_column columns[] = {{.name = "store_table"},
+                                               {.name = "created"},
+                                               {.name = "regions", .right = true},
+                                               {.name = "split_keys"}};
     kw_output *output = kw_output_new(cli->format, cli->raw, columns, G_N_ELEMENTS(columns));
 
     for (guint i = 0; i < created->len; i++) {

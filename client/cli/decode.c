@@ -117,8 +117,9 @@ print_keys(const kw_cli *cli, const kw_table_info *table, const GPtrArray *keys)
 static bool
 output_rows(const kw_cli *cli, const kw_table_info *table, const GPtrArray *keys)
 {
-    static const kw_column columns[] = {{.name = "path"},   {.name = "store_table"}, {.name = "fits"},
-                                        {.name = "record"}, {.name = "component"},   {.name = "reason"}};
+    static const kw_output_column columns[] = {{.name = "path"},      {.name = "store_table"},
+                                               {.name = "fits"},      {.name = "record"},
+                                               {.name = "component"}, {.name = "reason"}};
     kw_output *output = kw_output_new(cli->format, cli->raw, columns, G_N_ELEMENTS(columns));
 
     for (guint i = 0; i < keys->len; i++) {

@@ -62,7 +62,7 @@ add_line(rows *self, const char *line)
 bool
 kw_diff_print_rows(const kw_cli *cli, const char *text)
 {
-    static const kw_column columns[] = {{.name = "table"}, {.name = "change"}, {.name = "details"}};
+    static const kw_output_column columns[] = {{.name = "table"}, {.name = "change"}, {.name = "details"}};
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
     rows self = {.output = kw_output_new(cli->format, cli->raw, columns, G_N_ELEMENTS(columns)),
                  .details = g_string_new(NULL)};

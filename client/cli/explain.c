@@ -147,7 +147,7 @@ kw_explanation_print(const kw_explanation *explanation, FILE *to)
 static bool
 output_keys(const kw_cli *cli, const kw_explanation *explanation)
 {
-    static const kw_column columns[] = {
+    static const kw_output_column columns[] = {
         {.name = "path"},         {.name = "store_table"}, {.name = "row_key"},
         {.name = "component"},    {.name = "bytes"},       {.name = "hex"},
         {.name = "region_start"}, {.name = "region_stop"}, {.name = "region_server"}};
@@ -183,9 +183,9 @@ output_keys(const kw_cli *cli, const kw_explanation *explanation)
 static bool
 output_ranges(const kw_cli *cli, const kw_explanation *plan)
 {
-    static const kw_column columns[] = {{.name = "path"},     {.name = "group"},     {.name = "start"},
-                                        {.name = "stop"},     {.name = "start_hex"}, {.name = "stop_hex"},
-                                        {.name = "reversed"}, {.name = "text"}};
+    static const kw_output_column columns[] = {
+        {.name = "path"},      {.name = "group"},    {.name = "start"},    {.name = "stop"},
+        {.name = "start_hex"}, {.name = "stop_hex"}, {.name = "reversed"}, {.name = "text"}};
     kw_output *output = kw_output_new(cli->format, cli->raw, columns, G_N_ELEMENTS(columns));
 
     for (guint i = 0; i < plan->ranges->len; i++) {

@@ -10,7 +10,7 @@
 #include <string.h>
 
 kw_output *
-kw_output_new(kw_output_format format, bool raw, const kw_column *columns, gsize count)
+kw_output_new(kw_output_format format, bool raw, const kw_output_column *columns, gsize count)
 {
     kw_output *output = g_new0(kw_output, 1);
 
@@ -81,7 +81,8 @@ add_column(GArray *columns, const kw_field_info *field, const char *name, const 
 {
     const char *type = entry == NULL ? field->type : field->of;
     const char *const left[] = {"string", "bytes", "timestamp", "map", NULL};
-    kw_column column = {.name = name, .field = field, .entry = entry, .right = !g_strv_contains(left, type)};
+    kw_output_column column = {
+        .name = name, .field = field, .entry = entry, .right = !g_strv_contains(left, type)};
 
     g_array_append_val(columns, column);
 }
@@ -111,7 +112,7 @@ add_chosen(const kw_cli *cli, GArray *columns, const kw_field_info *field, char 
 GArray *
 kw_columns_of_table(const kw_cli *cli, const kw_table_info *table, char *const *chosen)
 {
-    GArray *columns = g_array_new(FALSE, FALSE, sizeof(kw_column));
+    GArray *columns = g_array_new(FALSE, FALSE, sizeof(kw_output_column));
 
     for (int key = 1; key >= 0; key--)
         for (guint i = 0; i < table->fields->len; i++) {
@@ -132,16 +133,17 @@ kw_output_one_record(const kw_cli *cli, const kw_table_info *table, char *const 
                      const kw_record *record)
 {
     g_autoptr(GArray) all = kw_columns_of_table(cli, table, chosen);
-    g_autoptr(GArray) columns = g_array_new(FALSE, FALSE, sizeof(kw_column));
+    g_autoptr(GArray) columns = g_array_new(FALSE, FALSE, sizeof(kw_output_column));
     kw_output *output;
 
     for (guint i = 0; i < all->len; i++) {
-        kw_column column = g_array_index(all, kw_column, i);
+        kw_output_column column = g_array_index(all, kw_output_column, i);
 
         if (kw_record_find(record, column.field->name, column.entry).kind != KW_VALUE_NONE)
             g_array_append_val(columns, column);
     }
-    output = kw_output_new(cli->format, cli->raw, (const kw_column *)(void *)columns->data, columns->len);
+    output =
+        kw_output_new(cli->format, cli->raw, (const kw_output_column *)(void *)columns->data, columns->len);
     kw_output_record(output, record);
     return kw_output_end(output, NULL);
 }

@@ -7,17 +7,17 @@
 
 #include "cli/cli.h"
 
-typedef struct kw_column {
+typedef struct kw_output_column {
     const char *name;
     const kw_field_info *field; /* NULL: printed by the value's kind alone */
     const char *entry;          /* of a map; NULL: the whole field */
     bool right;                 /* aligned in tables */
-} kw_column;
+} kw_output_column;
 
 typedef struct kw_output kw_output;
 
 /* columns: `count` columns, borrowed while the output lives. */
-kw_output *kw_output_new(kw_output_format format, bool raw, const kw_column *columns, gsize count);
+kw_output *kw_output_new(kw_output_format format, bool raw, const kw_output_column *columns, gsize count);
 
 /* Prints one value per column. */
 void kw_output_row(kw_output *output, const kw_value *cells);

@@ -6,7 +6,7 @@
 struct kw_output {
     kw_output_format format;
     bool raw;
-    const kw_column *columns;
+    const kw_output_column *columns;
     gsize count;
     gsize rows;      /* so far */
     GPtrArray *held; /* tables: rows (char **) buffered until the widths are known */

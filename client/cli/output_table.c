@@ -12,7 +12,7 @@
 #define SHOWN_MAX 120 /* characters of a field's value */
 
 static void
-append_cell(GString *line, const kw_column *column, const char *text, gsize width)
+append_cell(GString *line, const kw_output_column *column, const char *text, gsize width)
 {
     gsize used = kw_text_width(text);
     int pad = used < width ? (int)(width - used) : 0;
@@ -74,7 +74,7 @@ release(kw_output *output)
 
 /* The visible part of a record's value; other tables print complete values. */
 static char *
-shown(const kw_column *column, const char *text)
+shown(const kw_output_column *column, const char *text)
 {
     g_autofree char *whole = kw_text_for_terminal(text);
     glong length = g_utf8_strlen(whole, -1);

@@ -24,7 +24,7 @@ print_text(const char *text)
 static bool
 output_policy(const kw_cli *cli, const kw_policy_info *policy)
 {
-    static const kw_column columns[] = {
+    static const kw_output_column columns[] = {
         {.name = "loaded_at"}, {.name = "text"}, {.name = "version"}, {.name = "settings"}};
     bool stored = policy->version >= 0;
     g_autofree char *loaded_at = NULL;
@@ -109,7 +109,7 @@ kw_policy_version_skip(const char *text, gint64 *ret_version)
 static bool
 output_history(const kw_cli *cli, const GPtrArray *versions)
 {
-    static const kw_column columns[] = {
+    static const kw_output_column columns[] = {
         {.name = "version", .right = true}, {.name = "applied_at"}, {.name = "author"}, {.name = "reason"}};
     kw_output *output = kw_output_new(cli->format, cli->raw, columns, G_N_ELEMENTS(columns));
 
@@ -155,11 +155,11 @@ run_history(kw_cli *cli, int argc, char **argv)
 static bool
 output_version(const kw_cli *cli, const kw_policy_version *version, bool current)
 {
-    static const kw_column columns[] = {{.name = "version"},
-                                        {.name = "applied_at"},
-                                        {.name = "author"},
-                                        {.name = "reason"},
-                                        {.name = "text"}};
+    static const kw_output_column columns[] = {{.name = "version"},
+                                               {.name = "applied_at"},
+                                               {.name = "author"},
+                                               {.name = "reason"},
+                                               {.name = "text"}};
     g_autofree char *applied_at = NULL;
     const kw_value cells[] = {kw_number(version->version),
                               kw_output_stamp(cli, version->applied_at, &applied_at),

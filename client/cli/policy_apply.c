@@ -34,7 +34,7 @@ find_expected(kw_cli *cli, const apply_words *words, GError **error)
 
 /* Counts the rows of a table for some seconds. */
 static bool
-count_rows(const kw_cli *cli, const char *name, kw_counted *ret_counted, GError **error)
+count_rows(const kw_cli *cli, const char *name, kw_record_count *ret_counted, GError **error)
 {
     g_autoptr(kw_table_info) table = kw_client_describe(cli->client, name, error);
     g_autoptr(kw_query) query = kw_query_new(name);
@@ -56,7 +56,7 @@ guess_duration(const kw_applied_policy *applied, guint64 rows, gint64 rows_per_s
 
 /* Nothing was measured yet, so the text says what it assumes. */
 static void
-print_guess(const kw_applied_policy *applied, const kw_counted *counted)
+print_guess(const kw_applied_policy *applied, const kw_record_count *counted)
 {
     g_autofree char *alone = guess_duration(applied, counted->records, applied->copy_rows_per_second);
     g_autofree char *beside =
@@ -81,7 +81,7 @@ static void
 print_rows(const kw_cli *cli, const kw_applied_policy *applied, const char *name)
 {
     GError *error = NULL;
-    kw_counted counted = {0};
+    kw_record_count counted = {0};
 
     if (!count_rows(cli, name, &counted, &error)) {
         printf("table %s: its rows could not be counted: %s\n", name, error->message);
@@ -116,7 +116,7 @@ print_summary(const kw_cli *cli, const kw_applied_policy *applied, bool dry_run)
 static bool
 output_applied(const kw_cli *cli, const kw_applied_policy *applied, bool dry_run)
 {
-    static const kw_column columns[] = {
+    static const kw_output_column columns[] = {
         {.name = "version"}, {.name = "changed"}, {.name = "refused"}, {.name = "plan"}};
     const kw_value cells[] = {kw_number(applied->version), kw_flag(applied->changed),
                               kw_flag(applied->refused), kw_text(applied->plan)};

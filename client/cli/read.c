@@ -73,7 +73,7 @@ static int
 print_rows(kw_cli *cli, kw_scan *scan, GArray *columns)
 {
     kw_output *output =
-        kw_output_new(cli->format, cli->raw, (const kw_column *)(void *)columns->data, columns->len);
+        kw_output_new(cli->format, cli->raw, (const kw_output_column *)(void *)columns->data, columns->len);
     const kw_record *record;
     GError *error = NULL;
     g_autofree char *footer = NULL;

@@ -14,7 +14,7 @@ fill(const kw_scrub_run *run, const kw_difference *difference, const char *recor
     cells[4] = kw_flag(difference->repaired);
 }
 
-static const kw_column columns[] = {
+static const kw_output_column columns[] = {
     {.name = "path"}, {.name = "kind"}, {.name = "record"}, {.name = "difference"}, {.name = "repaired"}};
 
 static const kw_scrub_command command = {.name = "scrub",

@@ -49,7 +49,7 @@ typedef struct kw_scrub_command {
     const char *noun;  /* "scrub", "comparison" */
     const char *group; /* the group of the state file that has the state */
     const char *again; /* how to repeat the command: "scrub again" */
-    const kw_column *columns;
+    const kw_output_column *columns;
     gsize columns_count;
     kw_scrubbed *(*next)(kw_client *client, const char *table, const kw_scrub_options *options,
                          GError **error);

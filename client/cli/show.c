@@ -15,7 +15,7 @@ text_or_none(const char *text)
 int
 kw_command_tables(kw_cli *cli, int argc, char **argv)
 {
-    static const kw_column columns[] = {{.name = "table"}};
+    static const kw_output_column columns[] = {{.name = "table"}};
     g_auto(GStrv) names = NULL;
     GError *error = NULL;
     kw_output *output;
@@ -41,8 +41,8 @@ kw_command_tables(kw_cli *cli, int argc, char **argv)
 static bool
 output_fields(const kw_cli *cli, const kw_table_info *table)
 {
-    static const kw_column columns[] = {{.name = "field"},  {.name = "type"}, {.name = "key"},
-                                        {.name = "column"}, {.name = "unit"}, {.name = "about"}};
+    static const kw_output_column columns[] = {{.name = "field"},  {.name = "type"}, {.name = "key"},
+                                               {.name = "column"}, {.name = "unit"}, {.name = "about"}};
     kw_output *output = kw_output_new(cli->format, cli->raw, columns, G_N_ELEMENTS(columns));
 
     for (guint i = 0; i < table->fields->len; i++) {
@@ -75,10 +75,10 @@ state_text(const kw_table_info *table, const kw_path_info *path)
 bool
 kw_output_paths(const kw_cli *cli, const GPtrArray *tables, gsize fingerprint_length)
 {
-    static const kw_column columns[] = {{.name = "table"},       {.name = "path"},
-                                        {.name = "store_table"}, {.name = "layout", .right = true},
-                                        {.name = "fingerprint"}, {.name = "buckets", .right = true},
-                                        {.name = "state"},       {.name = "rule"}};
+    static const kw_output_column columns[] = {{.name = "table"},       {.name = "path"},
+                                               {.name = "store_table"}, {.name = "layout", .right = true},
+                                               {.name = "fingerprint"}, {.name = "buckets", .right = true},
+                                               {.name = "state"},       {.name = "rule"}};
     kw_output *output = kw_output_new(cli->format, cli->raw, columns, G_N_ELEMENTS(columns));
 
     for (guint i = 0; i < tables->len; i++) {
@@ -182,7 +182,7 @@ starts_with(const char *name, const char *prefix)
 static int
 output_stats(const kw_cli *cli, GHashTable *stats, const char *prefix)
 {
-    static const kw_column columns[] = {{.name = "name"}, {.name = "value", .right = true}};
+    static const kw_output_column columns[] = {{.name = "name"}, {.name = "value", .right = true}};
     guint count = 0;
     bool found = false;
     g_autofree char **names = (char **)g_hash_table_get_keys_as_array(stats, &count);

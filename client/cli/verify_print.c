@@ -1,4 +1,3 @@
-/* See verify.h. */
 #include "cli/output.h"
 #include "cli/text.h"
 #include "cli/verify.h"
@@ -164,24 +163,24 @@ examples_of(const kw_verify_state *state)
     return g_string_free(text, FALSE);
 }
 
-static const kw_column columns[] = {{.name = "path"},
-                                    {.name = "rows"},
-                                    {.name = "done"},
-                                    {.name = "verified"},
-                                    {.name = "foreign_rows"},
-                                    {.name = "first_bytes"},
-                                    {.name = "undecodable_rows"},
-                                    {.name = "undecodable_fields"},
-                                    {.name = "large_rows"},
-                                    {.name = "buckets"},
-                                    {.name = "ages"},
-                                    {.name = "oldest"},
-                                    {.name = "newest"},
-                                    {.name = "expired_rows"},
-                                    {.name = "future_rows"},
-                                    {.name = "versioned_rows"},
-                                    {.name = "most_versions"},
-                                    {.name = "examples"}};
+static const kw_output_column columns[] = {{.name = "path"},
+                                           {.name = "rows"},
+                                           {.name = "done"},
+                                           {.name = "verified"},
+                                           {.name = "foreign_rows"},
+                                           {.name = "first_bytes"},
+                                           {.name = "undecodable_rows"},
+                                           {.name = "undecodable_fields"},
+                                           {.name = "large_rows"},
+                                           {.name = "buckets"},
+                                           {.name = "ages"},
+                                           {.name = "oldest"},
+                                           {.name = "newest"},
+                                           {.name = "expired_rows"},
+                                           {.name = "future_rows"},
+                                           {.name = "versioned_rows"},
+                                           {.name = "most_versions"},
+                                           {.name = "examples"}};
 
 static void
 output_path(const kw_cli *cli, const kw_verify_state *state, kw_output *output)

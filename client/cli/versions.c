@@ -14,7 +14,7 @@ kw_no_such_record(const kw_table_info *table)
 }
 
 static bool
-occurs(const GPtrArray *versions, const kw_column *column)
+occurs(const GPtrArray *versions, const kw_output_column *column)
 {
     for (guint i = 0; i < versions->len; i++) {
         const kw_record_version *version = versions->pdata[i];
@@ -30,13 +30,13 @@ static GArray *
 columns_of(const kw_cli *cli, const kw_table_info *table, char *const *chosen, const GPtrArray *versions)
 {
     g_autoptr(GArray) all = kw_columns_of_table(cli, table, chosen);
-    GArray *columns = g_array_new(FALSE, FALSE, sizeof(kw_column));
-    const kw_column timestamp = {.name = "@timestamp"};
+    GArray *columns = g_array_new(FALSE, FALSE, sizeof(kw_output_column));
+    const kw_output_column timestamp = {.name = "@timestamp"};
 
     g_array_append_val(columns, timestamp);
     for (guint i = 0; i < all->len; i++)
-        if (occurs(versions, &g_array_index(all, kw_column, i)))
-            g_array_append_val(columns, g_array_index(all, kw_column, i));
+        if (occurs(versions, &g_array_index(all, kw_output_column, i)))
+            g_array_append_val(columns, g_array_index(all, kw_output_column, i));
     return columns;
 }
 
@@ -48,7 +48,7 @@ print_version(const kw_cli *cli, kw_output *output, const GArray *columns, const
 
     cells[0] = kw_output_stamp(cli, version->timestamp, &text);
     for (guint i = 1; i < columns->len; i++) {
-        const kw_column *column = &g_array_index(columns, kw_column, i);
+        const kw_output_column *column = &g_array_index(columns, kw_output_column, i);
 
         cells[i] = kw_record_find(version->record, column->field->name, column->entry);
     }
@@ -60,7 +60,7 @@ print_versions(const kw_cli *cli, const kw_table_info *table, char *const *chose
 {
     g_autoptr(GArray) columns = columns_of(cli, table, chosen, versions);
     kw_output *output =
-        kw_output_new(cli->format, cli->raw, (const kw_column *)(void *)columns->data, columns->len);
+        kw_output_new(cli->format, cli->raw, (const kw_output_column *)(void *)columns->data, columns->len);
 
     for (guint i = 0; i < versions->len; i++)
         print_version(cli, output, columns, versions->pdata[i]);

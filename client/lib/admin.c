@@ -10,13 +10,13 @@ char **
 kw_client_tables(kw_client *client, GError **error)
 {
     g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
-    kw_exchange exchange;
+    kw_client_call call;
     bool ok;
 
-    if (!kw_exchange_begin(&exchange, client, "tables", KW_RESULT_LIST, 0, error))
+    if (!kw_client_call_begin(&call, client, "tables", KW_RESULT_LIST, 0, error))
         return NULL;
-    ok = keyway_data_client_tables(exchange.data, &names, &exchange.thrown, &exchange.failure);
-    if (!kw_exchange_end(&exchange, ok, KW_READS, error))
+    ok = keyway_data_client_tables(call.data, &names, &call.thrown, &call.failure);
+    if (!kw_client_call_end(&call, ok, KW_READS, error))
         return NULL;
     g_ptr_array_add(names, NULL);
     return (char **)g_ptr_array_steal(names, NULL);
@@ -26,14 +26,14 @@ kw_table_info *
 kw_client_describe(kw_client *client, const char *table, GError **error)
 {
     g_autoptr(GObject) info = g_object_new(KEYWAY_TYPE_TABLE_INFO, NULL);
-    kw_exchange exchange;
+    kw_client_call call;
     bool ok;
 
-    if (!kw_exchange_begin(&exchange, client, "describe", KW_RESULT_STRUCT, 0, error))
+    if (!kw_client_call_begin(&call, client, "describe", KW_RESULT_STRUCT, 0, error))
         return NULL;
-    ok = keyway_data_client_describe(exchange.data, (KeywayTableInfo **)&info, table, &exchange.thrown,
-                                     &exchange.failure);
-    if (!kw_exchange_end(&exchange, ok, KW_READS, error))
+    ok =
+        keyway_data_client_describe(call.data, (KeywayTableInfo **)&info, table, &call.thrown, &call.failure);
+    if (!kw_client_call_end(&call, ok, KW_READS, error))
         return NULL;
     return kw_table_info_from_thrift((KeywayTableInfo *)info);
 }
@@ -43,14 +43,14 @@ kw_client_explain(kw_client *client, const kw_query *query, GError **error)
 {
     g_autoptr(GObject) explanation = g_object_new(KEYWAY_TYPE_EXPLANATION, NULL);
     KeywayQuery *thrift = kw_query_thrift(query);
-    kw_exchange exchange;
+    kw_client_call call;
     bool ok;
 
-    if (!kw_exchange_begin(&exchange, client, "explain", KW_RESULT_STRUCT, thrift->deadline_ms, error))
+    if (!kw_client_call_begin(&call, client, "explain", KW_RESULT_STRUCT, thrift->deadline_ms, error))
         return NULL;
-    ok = keyway_admin_client_explain(exchange.admin, (KeywayExplanation **)&explanation, thrift,
-                                     &exchange.thrown, &exchange.failure);
-    if (!kw_exchange_end(&exchange, ok, KW_READS, error))
+    ok = keyway_admin_client_explain(call.admin, (KeywayExplanation **)&explanation, thrift, &call.thrown,
+                                     &call.failure);
+    if (!kw_client_call_end(&call, ok, KW_READS, error))
         return NULL;
     return kw_explanation_from_thrift((KeywayExplanation *)explanation);
 }
@@ -59,14 +59,14 @@ kw_explanation *
 kw_client_explain_put(kw_client *client, const char *table, const kw_record *record, GError **error)
 {
     g_autoptr(GObject) explanation = g_object_new(KEYWAY_TYPE_EXPLANATION, NULL);
-    kw_exchange exchange;
+    kw_client_call call;
     bool ok;
 
-    if (!kw_exchange_begin(&exchange, client, "explainPut", KW_RESULT_STRUCT, 0, error))
+    if (!kw_client_call_begin(&call, client, "explainPut", KW_RESULT_STRUCT, 0, error))
         return NULL;
-    ok = keyway_admin_client_explain_put(exchange.admin, (KeywayExplanation **)&explanation, table,
-                                         kw_record_table(record), &exchange.thrown, &exchange.failure);
-    if (!kw_exchange_end(&exchange, ok, KW_READS, error))
+    ok = keyway_admin_client_explain_put(call.admin, (KeywayExplanation **)&explanation, table,
+                                         kw_record_table(record), &call.thrown, &call.failure);
+    if (!kw_client_call_end(&call, ok, KW_READS, error))
         return NULL;
     return kw_explanation_from_thrift((KeywayExplanation *)explanation);
 }
@@ -75,14 +75,13 @@ kw_policy_info *
 kw_client_policy(kw_client *client, GError **error)
 {
     g_autoptr(GObject) policy = g_object_new(KEYWAY_TYPE_POLICY_INFO, NULL);
-    kw_exchange exchange;
+    kw_client_call call;
     bool ok;
 
-    if (!kw_exchange_begin(&exchange, client, "policy", KW_RESULT_STRUCT, 0, error))
+    if (!kw_client_call_begin(&call, client, "policy", KW_RESULT_STRUCT, 0, error))
         return NULL;
-    ok = keyway_admin_client_policy(exchange.admin, (KeywayPolicyInfo **)&policy, &exchange.thrown,
-                                    &exchange.failure);
-    if (!kw_exchange_end(&exchange, ok, KW_READS, error))
+    ok = keyway_admin_client_policy(call.admin, (KeywayPolicyInfo **)&policy, &call.thrown, &call.failure);
+    if (!kw_client_call_end(&call, ok, KW_READS, error))
         return NULL;
     return kw_policy_info_from_thrift((KeywayPolicyInfo *)policy);
 }
@@ -91,27 +90,26 @@ GPtrArray *
 kw_client_check(kw_client *client, const char *text, GError **error)
 {
     g_autoptr(GPtrArray) problems = g_ptr_array_new_with_free_func(g_object_unref);
-    kw_exchange exchange;
+    kw_client_call call;
     bool ok;
 
-    if (!kw_exchange_begin(&exchange, client, "check", KW_RESULT_LIST, 0, error))
+    if (!kw_client_call_begin(&call, client, "check", KW_RESULT_LIST, 0, error))
         return NULL;
-    ok = keyway_admin_client_check(exchange.admin, &problems, text, &exchange.thrown, &exchange.failure);
-    return kw_exchange_end(&exchange, ok, KW_READS, error) ? kw_problems_from_thrift(problems) : NULL;
+    ok = keyway_admin_client_check(call.admin, &problems, text, &call.thrown, &call.failure);
+    return kw_client_call_end(&call, ok, KW_READS, error) ? kw_problems_from_thrift(problems) : NULL;
 }
 
 GPtrArray *
 kw_client_policy_tables(kw_client *client, const char *text, GError **error)
 {
     g_autoptr(GPtrArray) tables = g_ptr_array_new_with_free_func(g_object_unref);
-    kw_exchange exchange;
+    kw_client_call call;
     bool ok;
 
-    if (!kw_exchange_begin(&exchange, client, "policyTables", KW_RESULT_LIST, 0, error))
+    if (!kw_client_call_begin(&call, client, "policyTables", KW_RESULT_LIST, 0, error))
         return NULL;
-    ok =
-        keyway_admin_client_policy_tables(exchange.admin, &tables, text, &exchange.thrown, &exchange.failure);
-    return kw_exchange_end(&exchange, ok, KW_READS, error) ? kw_table_infos_from_thrift(tables) : NULL;
+    ok = keyway_admin_client_policy_tables(call.admin, &tables, text, &call.thrown, &call.failure);
+    return kw_client_call_end(&call, ok, KW_READS, error) ? kw_table_infos_from_thrift(tables) : NULL;
 }
 
 /* --- creating tables -------------------------------------------------------------------------- */
@@ -203,15 +201,14 @@ kw_client_create_table(kw_client *client, const char *table, const kw_create_opt
 {
     g_autoptr(GObject) thrift_options = (GObject *)create_options_to_thrift(options);
     g_autoptr(GPtrArray) created = g_ptr_array_new_with_free_func(g_object_unref);
-    kw_exchange exchange;
+    kw_client_call call;
     bool ok;
 
-    if (!kw_exchange_begin(&exchange, client, "createTable", KW_RESULT_LIST, 0, error))
+    if (!kw_client_call_begin(&call, client, "createTable", KW_RESULT_LIST, 0, error))
         return NULL;
-    ok = keyway_admin_client_create_table(exchange.admin, &created, table,
-                                          (KeywayCreateOptions *)thrift_options, &exchange.thrown,
-                                          &exchange.failure);
-    return kw_exchange_end(&exchange, ok, KW_WRITES, error) ? kw_created_tables_from_thrift(created) : NULL;
+    ok = keyway_admin_client_create_table(call.admin, &created, table, (KeywayCreateOptions *)thrift_options,
+                                          &call.thrown, &call.failure);
+    return kw_client_call_end(&call, ok, KW_WRITES, error) ? kw_created_tables_from_thrift(created) : NULL;
 }
 
 char **
@@ -219,18 +216,18 @@ kw_client_forget(kw_client *client, const char *table, const char *path, bool dr
 {
     g_autoptr(GObject) options = g_object_new(KEYWAY_TYPE_FORGET_OPTIONS, NULL);
     g_autoptr(GPtrArray) emptied = g_ptr_array_new_with_free_func(g_free);
-    kw_exchange exchange;
+    kw_client_call call;
     bool ok;
 
     if (path != NULL)
         g_object_set(options, "path", path, NULL);
     if (drop_rows)
         g_object_set(options, "drop_rows", TRUE, NULL);
-    if (!kw_exchange_begin(&exchange, client, "forget", KW_RESULT_LIST, 0, error))
+    if (!kw_client_call_begin(&call, client, "forget", KW_RESULT_LIST, 0, error))
         return NULL;
-    ok = keyway_admin_client_forget(exchange.admin, &emptied, table, (KeywayForgetOptions *)options,
-                                    &exchange.thrown, &exchange.failure);
-    if (!kw_exchange_end(&exchange, ok, KW_WRITES, error))
+    ok = keyway_admin_client_forget(call.admin, &emptied, table, (KeywayForgetOptions *)options, &call.thrown,
+                                    &call.failure);
+    if (!kw_client_call_end(&call, ok, KW_WRITES, error))
         return NULL;
     g_ptr_array_add(emptied, NULL);
     return (char **)g_ptr_array_steal(emptied, NULL);
@@ -240,38 +237,38 @@ gint64
 kw_client_backup(kw_client *client, const char *name, gint32 timeout_ms, GError **error)
 {
     g_autoptr(GObject) made = g_object_new(KEYWAY_TYPE_MADE_BACKUP, NULL);
-    kw_exchange exchange;
+    kw_client_call call;
     bool ok;
 
-    if (!kw_exchange_begin(&exchange, client, "backup", KW_RESULT_STRUCT,
-                           timeout_ms == 0 ? DAY_MS : timeout_ms, error))
+    if (!kw_client_call_begin(&call, client, "backup", KW_RESULT_STRUCT,
+                              timeout_ms == 0 ? DAY_MS : timeout_ms, error))
         return -1;
-    ok = keyway_admin_client_backup(exchange.admin, (KeywayMadeBackup **)&made, name, &exchange.thrown,
-                                    &exchange.failure);
-    return kw_exchange_end(&exchange, ok, KW_WRITES, error) ? ((KeywayMadeBackup *)made)->bytes : -1;
+    ok =
+        keyway_admin_client_backup(call.admin, (KeywayMadeBackup **)&made, name, &call.thrown, &call.failure);
+    return kw_client_call_end(&call, ok, KW_WRITES, error) ? ((KeywayMadeBackup *)made)->bytes : -1;
 }
 
 bool
 kw_client_reload(kw_client *client, GError **error)
 {
-    kw_exchange exchange;
+    kw_client_call call;
     bool ok;
 
-    if (!kw_exchange_begin(&exchange, client, "reload", KW_RESULT_VOID, 0, error))
+    if (!kw_client_call_begin(&call, client, "reload", KW_RESULT_VOID, 0, error))
         return false;
-    ok = keyway_admin_client_reload(exchange.admin, &exchange.thrown, &exchange.failure);
-    return kw_exchange_end(&exchange, ok, KW_WRITES, error);
+    ok = keyway_admin_client_reload(call.admin, &call.thrown, &call.failure);
+    return kw_client_call_end(&call, ok, KW_WRITES, error);
 }
 
 GHashTable *
 kw_client_stats(kw_client *client, GError **error)
 {
     g_autoptr(GHashTable) stats = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-    kw_exchange exchange;
+    kw_client_call call;
     bool ok;
 
-    if (!kw_exchange_begin(&exchange, client, "stats", KW_RESULT_MAP, 0, error))
+    if (!kw_client_call_begin(&call, client, "stats", KW_RESULT_MAP, 0, error))
         return NULL;
-    ok = keyway_admin_client_stats(exchange.admin, &stats, &exchange.thrown, &exchange.failure);
-    return kw_exchange_end(&exchange, ok, KW_READS, error) ? g_steal_pointer(&stats) : NULL;
+    ok = keyway_admin_client_stats(call.admin, &stats, &call.thrown, &call.failure);
+    return kw_client_call_end(&call, ok, KW_READS, error) ? g_steal_pointer(&stats) : NULL;
 }

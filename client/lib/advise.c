@@ -232,15 +232,14 @@ kw_client_policy_diff(kw_client *client, const char *old_text, const char *new_t
 {
     g_autoptr(GPtrArray) records = records_to_thrift(sample);
     g_autofree char *text = NULL;
-    kw_exchange exchange;
+    kw_client_call call;
     bool ok;
 
-    if (!kw_exchange_begin(&exchange, client, "policyDiff", KW_RESULT_TEXT, 0, error))
+    if (!kw_client_call_begin(&call, client, "policyDiff", KW_RESULT_TEXT, 0, error))
         return NULL;
-    ok =
-        keyway_admin_client_policy_diff(exchange.admin, &text, old_text, new_text, table == NULL ? "" : table,
-                                        records, &exchange.thrown, &exchange.failure);
-    return kw_exchange_end(&exchange, ok, KW_READS, error) ? g_steal_pointer(&text) : NULL;
+    ok = keyway_admin_client_policy_diff(call.admin, &text, old_text, new_text, table == NULL ? "" : table,
+                                         records, &call.thrown, &call.failure);
+    return kw_client_call_end(&call, ok, KW_READS, error) ? g_steal_pointer(&text) : NULL;
 }
 
 kw_advice *
@@ -252,15 +251,15 @@ kw_client_advise(kw_client *client, const kw_advise_request *request, GError **e
     g_autoptr(GPtrArray) queries = queries_to_thrift(request);
     g_autoptr(GPtrArray) sample = records_to_thrift(request->sample);
     g_autoptr(kw_advice) advice = NULL;
-    kw_exchange exchange;
+    kw_client_call call;
     bool ok;
 
-    if (!kw_exchange_begin(&exchange, client, "advise", KW_RESULT_STRUCT, 0, error))
+    if (!kw_client_call_begin(&call, client, "advise", KW_RESULT_STRUCT, 0, error))
         return NULL;
-    ok = keyway_admin_client_advise(exchange.admin, (KeywayAdvice **)&thrift, candidates,
+    ok = keyway_admin_client_advise(call.admin, (KeywayAdvice **)&thrift, candidates,
                                     request->table == NULL ? "" : request->table, sample, queries,
-                                    (KeywayAdviseOptions *)options, &exchange.thrown, &exchange.failure);
-    if (!kw_exchange_end(&exchange, ok, KW_READS, error))
+                                    (KeywayAdviseOptions *)options, &call.thrown, &call.failure);
+    if (!kw_client_call_end(&call, ok, KW_READS, error))
         return NULL;
     advice = advice_of((KeywayAdvice *)thrift);
     return check_advice(advice, request->candidates_count, request->queries_count, error)

@@ -60,14 +60,14 @@ kw_client_export_catalog(kw_client *client, GBytes *cursor, GError **error)
     g_autoptr(GByteArray) from = cursor == NULL ? NULL : kw_bytes_to_thrift(cursor);
     const KeywayCatalogPage *thrift;
     kw_catalog_page *page;
-    kw_exchange exchange;
+    kw_client_call call;
     bool ok;
 
-    if (!kw_exchange_begin(&exchange, client, "exportCatalog", KW_RESULT_STRUCT, 0, error))
+    if (!kw_client_call_begin(&call, client, "exportCatalog", KW_RESULT_STRUCT, 0, error))
         return NULL;
-    ok = keyway_admin_client_export_catalog(exchange.admin, (KeywayCatalogPage **)&found, from,
-                                            &exchange.thrown, &exchange.failure);
-    if (!kw_exchange_end(&exchange, ok, KW_READS, error))
+    ok = keyway_admin_client_export_catalog(call.admin, (KeywayCatalogPage **)&found, from, &call.thrown,
+                                            &call.failure);
+    if (!kw_client_call_end(&call, ok, KW_READS, error))
         return NULL;
     thrift = (KeywayCatalogPage *)found;
     page = g_new0(kw_catalog_page, 1);
@@ -106,7 +106,7 @@ kw_client_import_catalog(kw_client *client, const kw_catalog_part *part, GError 
 {
     g_autoptr(GObject) thrift =
         g_object_new(KEYWAY_TYPE_CATALOG_PART, "export_id", part->export_id, "step", (int)part->step, NULL);
-    kw_exchange exchange;
+    kw_client_call call;
     bool ok;
 
     set_cells(thrift, "cells", part->cells);
@@ -114,9 +114,9 @@ kw_client_import_catalog(kw_client *client, const kw_catalog_part *part, GError 
     if (part->counters_table != NULL)
         g_object_set(thrift, "counters_table", part->counters_table, "counters_keep_ms",
                      part->counters_keep_ms, NULL);
-    if (!kw_exchange_begin(&exchange, client, "importCatalog", KW_RESULT_VOID, 0, error))
+    if (!kw_client_call_begin(&call, client, "importCatalog", KW_RESULT_VOID, 0, error))
         return false;
-    ok = keyway_admin_client_import_catalog(exchange.admin, (KeywayCatalogPart *)thrift, &exchange.thrown,
-                                            &exchange.failure);
-    return kw_exchange_end(&exchange, ok, KW_WRITES, error);
+    ok = keyway_admin_client_import_catalog(call.admin, (KeywayCatalogPart *)thrift, &call.thrown,
+                                            &call.failure);
+    return kw_client_call_end(&call, ok, KW_WRITES, error);
 }

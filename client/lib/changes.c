@@ -118,14 +118,14 @@ GPtrArray *
 kw_client_changes(kw_client *client, const char *table, GError **error)
 {
     g_autoptr(GPtrArray) changes = g_ptr_array_new_with_free_func(g_object_unref);
-    kw_exchange exchange;
+    kw_client_call call;
     bool ok;
 
-    if (!kw_exchange_begin(&exchange, client, "changes", KW_RESULT_LIST, 0, error))
+    if (!kw_client_call_begin(&call, client, "changes", KW_RESULT_LIST, 0, error))
         return NULL;
-    ok = keyway_admin_client_changes(exchange.admin, &changes, table == NULL ? "" : table, &exchange.thrown,
-                                     &exchange.failure);
-    return kw_exchange_end(&exchange, ok, KW_READS, error)
+    ok = keyway_admin_client_changes(call.admin, &changes, table == NULL ? "" : table, &call.thrown,
+                                     &call.failure);
+    return kw_client_call_end(&call, ok, KW_READS, error)
                ? kw_map_array(changes, status_item, status_free_item)
                : NULL;
 }
@@ -136,14 +136,14 @@ kw_client_order_change(kw_client *client, const char *table, kw_change_action ac
 {
     g_autoptr(GObject) thrift = options_to_thrift(action, options);
     g_autoptr(GPtrArray) changes = g_ptr_array_new_with_free_func(g_object_unref);
-    kw_exchange exchange;
+    kw_client_call call;
     bool ok;
 
-    if (!kw_exchange_begin(&exchange, client, "orderChange", KW_RESULT_LIST, 0, error))
+    if (!kw_client_call_begin(&call, client, "orderChange", KW_RESULT_LIST, 0, error))
         return NULL;
-    ok = keyway_admin_client_order_change(exchange.admin, &changes, table, (KeywayChangeAction)action,
-                                          (KeywayChangeOptions *)thrift, &exchange.thrown, &exchange.failure);
-    return kw_exchange_end(&exchange, ok, KW_WRITES, error)
+    ok = keyway_admin_client_order_change(call.admin, &changes, table, (KeywayChangeAction)action,
+                                          (KeywayChangeOptions *)thrift, &call.thrown, &call.failure);
+    return kw_client_call_end(&call, ok, KW_WRITES, error)
                ? kw_map_array(changes, status_item, status_free_item)
                : NULL;
 }

@@ -116,13 +116,13 @@ kw_client_close(kw_client *client)
 }
 
 bool
-kw_exchange_begin(kw_exchange *exchange, kw_client *client, const char *method, kw_result_kind result,
-                  gint32 deadline_ms, GError **error)
+kw_client_call_begin(kw_client_call *call, kw_client *client, const char *method, kw_result_kind result,
+                     gint32 deadline_ms, GError **error)
 {
     gint64 timeout_ms = MAX((gint64)client->options.call_timeout_ms, (gint64)deadline_ms + DEADLINE_GRACE_MS);
     kw_expected_reply expected = {.method = method, .result = result};
 
-    *exchange = (kw_exchange){
+    *call = (kw_client_call){
         .client = client, .data = (KeywayDataIf *)client->data, .admin = (KeywayAdminIf *)client->admin};
     if (kw_transport_is_attached(client->transport) && kw_transport_is_stale(client->transport))
         kw_transport_attach(client->transport, NULL);
@@ -159,24 +159,24 @@ translate(GError *failure, GError *of_connection)
 }
 
 bool
-kw_exchange_end(kw_exchange *exchange, bool ok, kw_call_kind kind, GError **error)
+kw_client_call_end(kw_client_call *call, bool ok, kw_call_kind kind, GError **error)
 {
     bool sent = false;
-    GError *of_connection = kw_transport_steal_failure(exchange->client->transport, &sent);
+    GError *of_connection = kw_transport_steal_failure(call->client->transport, &sent);
     GError *result;
 
     if (ok) {
         g_assert(of_connection == NULL);
         return true;
     }
-    if (exchange->thrown != NULL) {
-        result = kw_client_error_from_thrown(exchange->thrown);
-        g_clear_object(&exchange->thrown);
-        g_clear_error(&exchange->failure);
+    if (call->thrown != NULL) {
+        result = kw_client_error_from_thrown(call->thrown);
+        g_clear_object(&call->thrown);
+        g_clear_error(&call->failure);
         g_clear_error(&of_connection);
     } else {
-        result = translate(g_steal_pointer(&exchange->failure), of_connection);
-        kw_transport_attach(exchange->client->transport, NULL);
+        result = translate(g_steal_pointer(&call->failure), of_connection);
+        kw_transport_attach(call->client->transport, NULL);
         if (sent && kind == KW_WRITES && result->code != KW_CLIENT_NOT_FOUND)
             kw_client_error_mark_maybe_applied(result);
     }

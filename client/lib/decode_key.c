@@ -38,15 +38,14 @@ kw_client_decode_key(kw_client *client, const char *table, GBytes *row_key, cons
 {
     g_autoptr(GPtrArray) decoded = g_ptr_array_new_with_free_func(g_object_unref);
     g_autoptr(GByteArray) bytes = kw_bytes_to_thrift(row_key);
-    kw_exchange exchange;
+    kw_client_call call;
     bool ok;
 
-    if (!kw_exchange_begin(&exchange, client, "decodeKey", KW_RESULT_LIST, 0, error))
+    if (!kw_client_call_begin(&call, client, "decodeKey", KW_RESULT_LIST, 0, error))
         return NULL;
-    ok = keyway_admin_client_decode_key(exchange.admin, &decoded, table, bytes, path == NULL ? "" : path,
-                                        policy_text == NULL ? "" : policy_text, &exchange.thrown,
-                                        &exchange.failure);
-    return kw_exchange_end(&exchange, ok, KW_READS, error)
+    ok = keyway_admin_client_decode_key(call.admin, &decoded, table, bytes, path == NULL ? "" : path,
+                                        policy_text == NULL ? "" : policy_text, &call.thrown, &call.failure);
+    return kw_client_call_end(&call, ok, KW_READS, error)
                ? kw_map_array(decoded, decoded_key_from_thrift, decoded_key_free)
                : NULL;
 }

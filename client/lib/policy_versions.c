@@ -90,15 +90,15 @@ kw_client_policy_apply(kw_client *client, const char *text, gint64 expected_vers
 {
     g_autoptr(GObject) thrift_options = options_to_thrift(options);
     g_autoptr(GObject) applied = g_object_new(KEYWAY_TYPE_APPLIED_POLICY, NULL);
-    kw_exchange exchange;
+    kw_client_call call;
     bool ok;
 
-    if (!kw_exchange_begin(&exchange, client, "policyApply", KW_RESULT_STRUCT, 0, error))
+    if (!kw_client_call_begin(&call, client, "policyApply", KW_RESULT_STRUCT, 0, error))
         return NULL;
-    ok = keyway_admin_client_policy_apply(exchange.admin, (KeywayAppliedPolicy **)&applied, text,
-                                          expected_version, (KeywayApplyOptions *)thrift_options,
-                                          &exchange.thrown, &exchange.failure);
-    if (!kw_exchange_end(&exchange, ok, KW_WRITES, error))
+    ok =
+        keyway_admin_client_policy_apply(call.admin, (KeywayAppliedPolicy **)&applied, text, expected_version,
+                                         (KeywayApplyOptions *)thrift_options, &call.thrown, &call.failure);
+    if (!kw_client_call_end(&call, ok, KW_WRITES, error))
         return NULL;
     return applied_of((KeywayAppliedPolicy *)applied);
 }
@@ -107,14 +107,14 @@ GPtrArray *
 kw_client_policy_history(kw_client *client, gint64 before, gint32 limit, GError **error)
 {
     g_autoptr(GPtrArray) versions = g_ptr_array_new_with_free_func(g_object_unref);
-    kw_exchange exchange;
+    kw_client_call call;
     bool ok;
 
-    if (!kw_exchange_begin(&exchange, client, "policyHistory", KW_RESULT_LIST, 0, error))
+    if (!kw_client_call_begin(&call, client, "policyHistory", KW_RESULT_LIST, 0, error))
         return NULL;
-    ok = keyway_admin_client_policy_history(exchange.admin, &versions, before, limit, &exchange.thrown,
-                                            &exchange.failure);
-    return kw_exchange_end(&exchange, ok, KW_READS, error)
+    ok =
+        keyway_admin_client_policy_history(call.admin, &versions, before, limit, &call.thrown, &call.failure);
+    return kw_client_call_end(&call, ok, KW_READS, error)
                ? kw_map_array(versions, version_item, version_free_item)
                : NULL;
 }
@@ -123,26 +123,26 @@ kw_policy_version *
 kw_client_policy_version(kw_client *client, gint64 version, GError **error)
 {
     g_autoptr(GObject) found = g_object_new(KEYWAY_TYPE_POLICY_VERSION, NULL);
-    kw_exchange exchange;
+    kw_client_call call;
     bool ok;
 
-    if (!kw_exchange_begin(&exchange, client, "policyVersion", KW_RESULT_STRUCT, 0, error))
+    if (!kw_client_call_begin(&call, client, "policyVersion", KW_RESULT_STRUCT, 0, error))
         return NULL;
-    ok = keyway_admin_client_policy_version(exchange.admin, (KeywayPolicyVersion **)&found, version,
-                                            &exchange.thrown, &exchange.failure);
-    return kw_exchange_end(&exchange, ok, KW_READS, error) ? version_item(found) : NULL;
+    ok = keyway_admin_client_policy_version(call.admin, (KeywayPolicyVersion **)&found, version, &call.thrown,
+                                            &call.failure);
+    return kw_client_call_end(&call, ok, KW_READS, error) ? version_item(found) : NULL;
 }
 
 kw_policy_version *
 kw_client_policy_in_effect(kw_client *client, gint64 version, GError **error)
 {
     g_autoptr(GObject) found = g_object_new(KEYWAY_TYPE_POLICY_VERSION, NULL);
-    kw_exchange exchange;
+    kw_client_call call;
     bool ok;
 
-    if (!kw_exchange_begin(&exchange, client, "policyInEffect", KW_RESULT_STRUCT, 0, error))
+    if (!kw_client_call_begin(&call, client, "policyInEffect", KW_RESULT_STRUCT, 0, error))
         return NULL;
-    ok = keyway_admin_client_policy_in_effect(exchange.admin, (KeywayPolicyVersion **)&found, version,
-                                              &exchange.thrown, &exchange.failure);
-    return kw_exchange_end(&exchange, ok, KW_READS, error) ? version_item(found) : NULL;
+    ok = keyway_admin_client_policy_in_effect(call.admin, (KeywayPolicyVersion **)&found, version,
+                                              &call.thrown, &call.failure);
+    return kw_client_call_end(&call, ok, KW_READS, error) ? version_item(found) : NULL;
 }

@@ -13,14 +13,14 @@ kw_client_get(kw_client *client, const char *table, const kw_record *key, const 
     g_autoptr(GObject) result = g_object_new(KEYWAY_TYPE_FOUND, NULL);
     g_autoptr(GPtrArray) names = kw_names_to_thrift(columns);
     KeywayFound *found = (KeywayFound *)result;
-    kw_exchange exchange;
+    kw_client_call call;
     bool ok;
 
-    if (!kw_exchange_begin(&exchange, client, "get", KW_RESULT_STRUCT, kw_call_deadline(options), error))
+    if (!kw_client_call_begin(&call, client, "get", KW_RESULT_STRUCT, kw_call_deadline(options), error))
         return false;
-    ok = keyway_data_client_get(exchange.data, &found, table, kw_record_table(key), names,
-                                (KeywayOptions *)thrift_options, &exchange.thrown, &exchange.failure);
-    if (!kw_exchange_end(&exchange, ok, KW_READS, error))
+    ok = keyway_data_client_get(call.data, &found, table, kw_record_table(key), names,
+                                (KeywayOptions *)thrift_options, &call.thrown, &call.failure);
+    if (!kw_client_call_end(&call, ok, KW_READS, error))
         return false;
     if (found->__isset_failure) {
         g_propagate_error(error, kw_client_error_from_failure(found->failure));
@@ -37,14 +37,14 @@ kw_client_get_many(kw_client *client, const char *table, const GPtrArray *keys, 
     g_autoptr(GObject) thrift_options = (GObject *)kw_call_options_to_thrift(options);
     g_autoptr(GPtrArray) found = g_ptr_array_new_with_free_func(g_object_unref);
     g_autoptr(GPtrArray) names = kw_names_to_thrift(columns);
-    kw_exchange exchange;
+    kw_client_call call;
     bool ok;
 
-    if (!kw_exchange_begin(&exchange, client, "getMany", KW_RESULT_LIST, kw_call_deadline(options), error))
+    if (!kw_client_call_begin(&call, client, "getMany", KW_RESULT_LIST, kw_call_deadline(options), error))
         return false;
-    ok = keyway_data_client_get_many(exchange.data, &found, table, keys, names,
-                                     (KeywayOptions *)thrift_options, &exchange.thrown, &exchange.failure);
-    if (!kw_exchange_end(&exchange, ok, KW_READS, error) || !kw_count_matches(keys->len, found->len, error))
+    ok = keyway_data_client_get_many(call.data, &found, table, keys, names, (KeywayOptions *)thrift_options,
+                                     &call.thrown, &call.failure);
+    if (!kw_client_call_end(&call, ok, KW_READS, error) || !kw_count_matches(keys->len, found->len, error))
         return false;
     *ret_found = kw_found_array(found);
     return true;
@@ -77,16 +77,15 @@ kw_client_get_versions(kw_client *client, const char *table, const kw_record *ke
     g_autoptr(GObject) thrift_options = (GObject *)kw_call_options_to_thrift(options);
     g_autoptr(GPtrArray) versions = g_ptr_array_new_with_free_func(g_object_unref);
     g_autoptr(GPtrArray) names = kw_names_to_thrift(columns);
-    kw_exchange exchange;
+    kw_client_call call;
     bool ok;
 
-    if (!kw_exchange_begin(&exchange, client, "getVersions", KW_RESULT_LIST, kw_call_deadline(options),
-                           error))
+    if (!kw_client_call_begin(&call, client, "getVersions", KW_RESULT_LIST, kw_call_deadline(options), error))
         return NULL;
-    ok = keyway_data_client_get_versions(exchange.data, &versions, table, kw_record_table(key), names,
-                                         max_versions, (KeywayOptions *)thrift_options, &exchange.thrown,
-                                         &exchange.failure);
-    return kw_exchange_end(&exchange, ok, KW_READS, error)
+    ok = keyway_data_client_get_versions(call.data, &versions, table, kw_record_table(key), names,
+                                         max_versions, (KeywayOptions *)thrift_options, &call.thrown,
+                                         &call.failure);
+    return kw_client_call_end(&call, ok, KW_READS, error)
                ? kw_map_array(versions, version_from_thrift, version_free)
                : NULL;
 }

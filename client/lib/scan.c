@@ -49,16 +49,16 @@ ask(kw_client *client, const kw_query *query, bool latest, GError **error)
     KeywayQuery *thrift = kw_query_thrift(query);
     g_autoptr(GObject) page = g_object_new(KEYWAY_TYPE_PAGE, NULL);
     KeywayPage **into = (KeywayPage **)&page;
-    kw_exchange exchange;
+    kw_client_call call;
     kw_scan *scan;
     bool ok;
 
-    if (!kw_exchange_begin(&exchange, client, latest ? "latest" : "scan", KW_RESULT_STRUCT,
-                           thrift->deadline_ms, error))
+    if (!kw_client_call_begin(&call, client, latest ? "latest" : "scan", KW_RESULT_STRUCT,
+                              thrift->deadline_ms, error))
         return NULL;
-    ok = latest ? keyway_data_client_latest(exchange.data, into, thrift, &exchange.thrown, &exchange.failure)
-                : keyway_data_client_scan(exchange.data, into, thrift, &exchange.thrown, &exchange.failure);
-    if (!kw_exchange_end(&exchange, ok, KW_READS, error))
+    ok = latest ? keyway_data_client_latest(call.data, into, thrift, &call.thrown, &call.failure)
+                : keyway_data_client_scan(call.data, into, thrift, &call.thrown, &call.failure);
+    if (!kw_client_call_end(&call, ok, KW_READS, error))
         return NULL;
     scan = scan_new(client, thrift->deadline_ms);
     adopt(scan, *into);
@@ -83,15 +83,15 @@ fetch(kw_scan *scan, GBytes *cursor, GError **error)
     g_autoptr(GObject) thrift_options = (GObject *)kw_call_options_to_thrift(&scan->options);
     g_autoptr(GObject) page = g_object_new(KEYWAY_TYPE_PAGE, NULL);
     g_autoptr(GByteArray) bytes = kw_bytes_to_thrift(cursor);
-    kw_exchange exchange;
+    kw_client_call call;
     bool ok;
 
-    if (!kw_exchange_begin(&exchange, scan->client, "nextPage", KW_RESULT_STRUCT, scan->options.deadline_ms,
-                           error))
+    if (!kw_client_call_begin(&call, scan->client, "nextPage", KW_RESULT_STRUCT, scan->options.deadline_ms,
+                              error))
         return false;
-    ok = keyway_data_client_next_page(exchange.data, (KeywayPage **)&page, bytes,
-                                      (KeywayOptions *)thrift_options, &exchange.thrown, &exchange.failure);
-    if (!kw_exchange_end(&exchange, ok, KW_READS, error))
+    ok = keyway_data_client_next_page(call.data, (KeywayPage **)&page, bytes, (KeywayOptions *)thrift_options,
+                                      &call.thrown, &call.failure);
+    if (!kw_client_call_end(&call, ok, KW_READS, error))
         return false;
     adopt(scan, (KeywayPage *)page);
     return true;

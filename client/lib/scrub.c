@@ -88,15 +88,15 @@ kw_client_scrub(kw_client *client, const char *table, const kw_scrub_options *op
     g_autoptr(GObject) scrubbed = g_object_new(KEYWAY_TYPE_SCRUBBED, NULL);
     g_autoptr(GObject) thrift = options_to_thrift(options);
     gint32 deadline_ms = options == NULL ? 0 : options->deadline_ms;
-    kw_exchange exchange;
+    kw_client_call call;
     bool ok;
 
-    if (!kw_exchange_begin(&exchange, client, "scrub", KW_RESULT_STRUCT, deadline_ms, error))
+    if (!kw_client_call_begin(&call, client, "scrub", KW_RESULT_STRUCT, deadline_ms, error))
         return NULL;
-    ok = keyway_admin_client_scrub(exchange.admin, (KeywayScrubbed **)&scrubbed, table,
-                                   (KeywayScrubOptions *)thrift, &exchange.thrown, &exchange.failure);
+    ok = keyway_admin_client_scrub(call.admin, (KeywayScrubbed **)&scrubbed, table,
+                                   (KeywayScrubOptions *)thrift, &call.thrown, &call.failure);
     /* A lost reply does no harm: the same slice can be repeated. */
-    if (!kw_exchange_end(&exchange, ok, KW_READS, error))
+    if (!kw_client_call_end(&call, ok, KW_READS, error))
         return NULL;
     return scrubbed_from_thrift((KeywayScrubbed *)scrubbed);
 }
@@ -107,14 +107,14 @@ kw_client_change_diff(kw_client *client, const char *table, const kw_scrub_optio
     g_autoptr(GObject) scrubbed = g_object_new(KEYWAY_TYPE_SCRUBBED, NULL);
     g_autoptr(GObject) thrift = options_to_thrift(options);
     gint32 deadline_ms = options == NULL ? 0 : options->deadline_ms;
-    kw_exchange exchange;
+    kw_client_call call;
     bool ok;
 
-    if (!kw_exchange_begin(&exchange, client, "changeDiff", KW_RESULT_STRUCT, deadline_ms, error))
+    if (!kw_client_call_begin(&call, client, "changeDiff", KW_RESULT_STRUCT, deadline_ms, error))
         return NULL;
-    ok = keyway_admin_client_change_diff(exchange.admin, (KeywayScrubbed **)&scrubbed, table,
-                                         (KeywayScrubOptions *)thrift, &exchange.thrown, &exchange.failure);
-    if (!kw_exchange_end(&exchange, ok, KW_READS, error))
+    ok = keyway_admin_client_change_diff(call.admin, (KeywayScrubbed **)&scrubbed, table,
+                                         (KeywayScrubOptions *)thrift, &call.thrown, &call.failure);
+    if (!kw_client_call_end(&call, ok, KW_READS, error))
         return NULL;
     return scrubbed_from_thrift((KeywayScrubbed *)scrubbed);
 }

@@ -127,15 +127,15 @@ kw_client_verify(kw_client *client, const char *table, const kw_verify_options *
     g_autoptr(GObject) verified = g_object_new(KEYWAY_TYPE_VERIFIED, NULL);
     g_autoptr(GObject) thrift = options_to_thrift(options);
     gint32 deadline_ms = options == NULL ? 0 : options->deadline_ms;
-    kw_exchange exchange;
+    kw_client_call call;
     bool ok;
 
-    if (!kw_exchange_begin(&exchange, client, "verify", KW_RESULT_STRUCT, deadline_ms, error))
+    if (!kw_client_call_begin(&call, client, "verify", KW_RESULT_STRUCT, deadline_ms, error))
         return NULL;
-    ok = keyway_admin_client_verify(exchange.admin, (KeywayVerified **)&verified, table,
-                                    (KeywayVerifyOptions *)thrift, &exchange.thrown, &exchange.failure);
+    ok = keyway_admin_client_verify(call.admin, (KeywayVerified **)&verified, table,
+                                    (KeywayVerifyOptions *)thrift, &call.thrown, &call.failure);
     /* A lost reply does no harm: the same slice can be repeated. */
-    if (!kw_exchange_end(&exchange, ok, KW_READS, error))
+    if (!kw_client_call_end(&call, ok, KW_READS, error))
         return NULL;
     return verified_from_thrift((KeywayVerified *)verified);
 }

@@ -25,14 +25,14 @@ kw_client_put(kw_client *client, const char *table, const kw_record *record, con
 {
     g_autoptr(GObject) thrift_options = (GObject *)kw_call_options_to_thrift(options);
     g_autoptr(GObject) written = g_object_new(KEYWAY_TYPE_WRITTEN, NULL);
-    kw_exchange exchange;
+    kw_client_call call;
     bool ok;
 
-    if (!kw_exchange_begin(&exchange, client, "put", KW_RESULT_STRUCT, kw_call_deadline(options), error))
+    if (!kw_client_call_begin(&call, client, "put", KW_RESULT_STRUCT, kw_call_deadline(options), error))
         return false;
-    ok = keyway_data_client_put(exchange.data, (KeywayWritten **)&written, table, kw_record_table(record),
-                                (KeywayOptions *)thrift_options, &exchange.thrown, &exchange.failure);
-    return kw_exchange_end(&exchange, ok, KW_WRITES, error) &&
+    ok = keyway_data_client_put(call.data, (KeywayWritten **)&written, table, kw_record_table(record),
+                                (KeywayOptions *)thrift_options, &call.thrown, &call.failure);
+    return kw_client_call_end(&call, ok, KW_WRITES, error) &&
            conclude((KeywayWritten *)written, ret_generated, error);
 }
 
@@ -57,14 +57,14 @@ kw_client_put_many(kw_client *client, const char *table, const GPtrArray *record
 {
     g_autoptr(GObject) thrift_options = (GObject *)kw_call_options_to_thrift(options);
     g_autoptr(GPtrArray) written = g_ptr_array_new_with_free_func(g_object_unref);
-    kw_exchange exchange;
+    kw_client_call call;
     bool ok;
 
-    if (!kw_exchange_begin(&exchange, client, "putMany", KW_RESULT_LIST, kw_call_deadline(options), error))
+    if (!kw_client_call_begin(&call, client, "putMany", KW_RESULT_LIST, kw_call_deadline(options), error))
         return false;
-    ok = keyway_data_client_put_many(exchange.data, &written, table, records, (KeywayOptions *)thrift_options,
-                                     &exchange.thrown, &exchange.failure);
-    return kw_exchange_end(&exchange, ok, KW_WRITES, error) &&
+    ok = keyway_data_client_put_many(call.data, &written, table, records, (KeywayOptions *)thrift_options,
+                                     &call.thrown, &call.failure);
+    return kw_client_call_end(&call, ok, KW_WRITES, error) &&
            conclude_many(records->len, written, ret_written, error);
 }
 
@@ -75,16 +75,14 @@ kw_client_remove(kw_client *client, const char *table, const kw_record *key, con
     g_autoptr(GObject) thrift_options = (GObject *)kw_call_options_to_thrift(options);
     g_autoptr(GObject) written = g_object_new(KEYWAY_TYPE_WRITTEN, NULL);
     g_autoptr(GPtrArray) names = kw_names_to_thrift(columns);
-    kw_exchange exchange;
+    kw_client_call call;
     bool ok;
 
-    if (!kw_exchange_begin(&exchange, client, "remove", KW_RESULT_STRUCT, kw_call_deadline(options), error))
+    if (!kw_client_call_begin(&call, client, "remove", KW_RESULT_STRUCT, kw_call_deadline(options), error))
         return false;
-    ok = keyway_data_client_remove(exchange.data, (KeywayWritten **)&written, table, kw_record_table(key),
-                                   names, (KeywayOptions *)thrift_options, &exchange.thrown,
-                                   &exchange.failure);
-    return kw_exchange_end(&exchange, ok, KW_WRITES, error) &&
-           conclude((KeywayWritten *)written, NULL, error);
+    ok = keyway_data_client_remove(call.data, (KeywayWritten **)&written, table, kw_record_table(key), names,
+                                   (KeywayOptions *)thrift_options, &call.thrown, &call.failure);
+    return kw_client_call_end(&call, ok, KW_WRITES, error) && conclude((KeywayWritten *)written, NULL, error);
 }
 
 bool
@@ -94,14 +92,14 @@ kw_client_remove_many(kw_client *client, const char *table, const GPtrArray *key
     g_autoptr(GObject) thrift_options = (GObject *)kw_call_options_to_thrift(options);
     g_autoptr(GPtrArray) written = g_ptr_array_new_with_free_func(g_object_unref);
     g_autoptr(GPtrArray) names = kw_names_to_thrift(columns);
-    kw_exchange exchange;
+    kw_client_call call;
     bool ok;
 
-    if (!kw_exchange_begin(&exchange, client, "removeMany", KW_RESULT_LIST, kw_call_deadline(options), error))
+    if (!kw_client_call_begin(&call, client, "removeMany", KW_RESULT_LIST, kw_call_deadline(options), error))
         return false;
-    ok = keyway_data_client_remove_many(exchange.data, &written, table, keys, names,
-                                        (KeywayOptions *)thrift_options, &exchange.thrown, &exchange.failure);
-    return kw_exchange_end(&exchange, ok, KW_WRITES, error) &&
+    ok = keyway_data_client_remove_many(call.data, &written, table, keys, names,
+                                        (KeywayOptions *)thrift_options, &call.thrown, &call.failure);
+    return kw_client_call_end(&call, ok, KW_WRITES, error) &&
            conclude_many(keys->len, written, ret_written, error);
 }
 
@@ -134,16 +132,16 @@ kw_client_increment(kw_client *client, const char *table, const kw_record *key, 
     g_autoptr(kw_record) values = kw_record_new();
     g_autoptr(GHashTable) thrift_amounts = amounts_to_thrift(amounts, error);
     GHashTable *into = kw_record_table(values);
-    kw_exchange exchange;
+    kw_client_call call;
     bool ok;
 
     if (thrift_amounts == NULL)
         return false;
-    if (!kw_exchange_begin(&exchange, client, "increment", KW_RESULT_MAP, kw_call_deadline(options), error))
+    if (!kw_client_call_begin(&call, client, "increment", KW_RESULT_MAP, kw_call_deadline(options), error))
         return false;
-    ok = keyway_data_client_increment(exchange.data, &into, table, kw_record_table(key), thrift_amounts,
-                                      (KeywayOptions *)thrift_options, &exchange.thrown, &exchange.failure);
-    if (!kw_exchange_end(&exchange, ok, KW_WRITES, error))
+    ok = keyway_data_client_increment(call.data, &into, table, kw_record_table(key), thrift_amounts,
+                                      (KeywayOptions *)thrift_options, &call.thrown, &call.failure);
+    if (!kw_client_call_end(&call, ok, KW_WRITES, error))
         return false;
     *ret_values = g_steal_pointer(&values);
     return true;
@@ -169,15 +167,15 @@ kw_client_put_if(kw_client *client, const char *table, const kw_record *record, 
     g_autoptr(GObject) thrift_options = (GObject *)kw_call_options_to_thrift(options);
     g_autoptr(GObject) thrift_condition = (GObject *)condition_to_thrift(condition);
     gboolean written = FALSE;
-    kw_exchange exchange;
+    kw_client_call call;
     bool ok;
 
-    if (!kw_exchange_begin(&exchange, client, "putIf", KW_RESULT_BOOL, kw_call_deadline(options), error))
+    if (!kw_client_call_begin(&call, client, "putIf", KW_RESULT_BOOL, kw_call_deadline(options), error))
         return false;
-    ok = keyway_data_client_put_if(exchange.data, &written, table, kw_record_table(record),
+    ok = keyway_data_client_put_if(call.data, &written, table, kw_record_table(record),
                                    (KeywayCondition *)thrift_condition, (KeywayOptions *)thrift_options,
-                                   &exchange.thrown, &exchange.failure);
-    if (!kw_exchange_end(&exchange, ok, KW_WRITES, error))
+                                   &call.thrown, &call.failure);
+    if (!kw_client_call_end(&call, ok, KW_WRITES, error))
         return false;
     *ret_written = written;
     return true;
@@ -192,17 +190,16 @@ kw_client_compare_and_put(kw_client *client, const char *table, const kw_record 
     g_autoptr(GObject) thrift_condition = (GObject *)condition_to_thrift(condition);
     g_autoptr(GObject) answer = g_object_new(KEYWAY_TYPE_DECIDED, NULL);
     KeywayDecided *decided;
-    kw_exchange exchange;
+    kw_client_call call;
     bool ok;
 
-    if (!kw_exchange_begin(&exchange, client, "compareAndPut", KW_RESULT_STRUCT, kw_call_deadline(options),
-                           error))
+    if (!kw_client_call_begin(&call, client, "compareAndPut", KW_RESULT_STRUCT, kw_call_deadline(options),
+                              error))
         return false;
-    ok = keyway_data_client_compare_and_put(exchange.data, (KeywayDecided **)&answer, table,
+    ok = keyway_data_client_compare_and_put(call.data, (KeywayDecided **)&answer, table,
                                             kw_record_table(record), (KeywayCondition *)thrift_condition,
-                                            (KeywayOptions *)thrift_options, &exchange.thrown,
-                                            &exchange.failure);
-    if (!kw_exchange_end(&exchange, ok, KW_WRITES, error))
+                                            (KeywayOptions *)thrift_options, &call.thrown, &call.failure);
+    if (!kw_client_call_end(&call, ok, KW_WRITES, error))
         return false;
     decided = (KeywayDecided *)answer;
     *ret_written = decided->applied;
@@ -218,15 +215,15 @@ kw_client_allocate(kw_client *client, const char *table, const char *field, cons
 {
     g_autoptr(GObject) thrift_options = (GObject *)kw_call_options_to_thrift(options);
     g_autoptr(GObject) block = g_object_new(KEYWAY_TYPE_ALLOCATION, NULL);
-    kw_exchange exchange;
+    kw_client_call call;
     bool ok;
 
-    if (!kw_exchange_begin(&exchange, client, "allocate", KW_RESULT_STRUCT, kw_call_deadline(options), error))
+    if (!kw_client_call_begin(&call, client, "allocate", KW_RESULT_STRUCT, kw_call_deadline(options), error))
         return false;
-    ok = keyway_data_client_allocate(exchange.data, (KeywayAllocation **)&block, table, field, count,
+    ok = keyway_data_client_allocate(call.data, (KeywayAllocation **)&block, table, field, count,
                                      (KeywayOptions *)thrift_options, scope ? kw_record_table(scope) : NULL,
-                                     &exchange.thrown, &exchange.failure);
-    if (!kw_exchange_end(&exchange, ok, KW_WRITES, error))
+                                     &call.thrown, &call.failure);
+    if (!kw_client_call_end(&call, ok, KW_WRITES, error))
         return false;
     *ret_first = ((KeywayAllocation *)block)->first;
     *ret_count = ((KeywayAllocation *)block)->count;

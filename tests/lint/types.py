@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""No two headers of server/ and config/ define a type of the same name. It compiles as long as no file includes both.
+"""No two headers of server/, config/ and client/ define a type of the same name. It compiles as long as no file includes both.
+The types of client/keyway.h are the exception: their names are for the programs that use libkeyway, and the server never includes it.
 
 Argument: the source folder."""
 import collections
@@ -22,8 +23,10 @@ def definitions(text):
 def main():
     root = pathlib.Path(sys.argv[1])
     headers = collections.defaultdict(set)
-    for folder in ("server", "config"):
+    for folder in ("server", "config", "client"):
         for path in (root / folder).rglob("*.h"):
+            if path == root / "client/keyway.h":
+                continue
             for name in definitions(path.read_text(encoding="utf-8")):
                 headers[name].add(str(path.relative_to(root)))
     twice = {name: sorted(paths) for name, paths in headers.items() if len(paths) > 1}

@@ -16,17 +16,23 @@ OTHERS = {
 }
 
 
+def check(second, other, wanted):
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in (("server/x/a.h", ONE), (second, other)):
+            path = pathlib.Path(folder) / name
+            path.parent.mkdir(parents=True)
+            path.write_text(text, encoding="utf-8")
+        done = subprocess.run([sys.executable, sys.argv[1], folder], stdout=subprocess.PIPE, text=True, check=False)
+        print(done.stdout)
+        if done.returncode != wanted or (f"kw_a is defined in {second} and in server/x/a.h" in done.stdout) != bool(wanted):
+            sys.exit(f"exit code {done.returncode}, not {wanted}, for {second}:\n{other}")
+
+
 def main():
     for other, wanted in OTHERS.items():
-        with tempfile.TemporaryDirectory() as folder:
-            for name, text in (("server/x/a.h", ONE), ("config/b.h", other)):
-                path = pathlib.Path(folder) / name
-                path.parent.mkdir(parents=True)
-                path.write_text(text, encoding="utf-8")
-            done = subprocess.run([sys.executable, sys.argv[1], folder], stdout=subprocess.PIPE, text=True, check=False)
-            print(done.stdout)
-            if done.returncode != wanted or ("kw_a is defined in config/b.h and in server/x/a.h" in done.stdout) != bool(wanted):
-                sys.exit(f"exit code {done.returncode}, not {wanted}, for:\n{other}")
+        check("config/b.h", other, wanted)
+    check("client/lib/b.h", ONE, 1)
+    check("client/keyway.h", ONE, 0)
 
 
 if __name__ == "__main__":
