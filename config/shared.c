@@ -1,4 +1,3 @@
-/* See shared.h. */
 #include "config/shared.h"
 
 #include "config/model_box.h"

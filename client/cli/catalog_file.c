@@ -1,4 +1,3 @@
-/* See catalog.h. */
 #include "cli/catalog.h"
 #include "cli/file.h"
 #include "cli/text.h"

@@ -1,4 +1,3 @@
-/* See interrupt.h. */
 #include "cli/interrupt.h"
 
 #include <errno.h>

@@ -1,4 +1,3 @@
-/* See json_text.h. */
 #include "cli/json_text.h"
 
 #include "cli/text.h"

@@ -1,4 +1,3 @@
-/* See private.h. */
 #include "cli/private.h"
 
 #include <glib/gstdio.h>

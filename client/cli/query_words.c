@@ -1,4 +1,3 @@
-/* See query_words.h. */
 #include "cli/query_words.h"
 
 #include "cli/value.h"

@@ -1,4 +1,3 @@
-/* See source_input.h. */
 #include "cli/source_input.h"
 
 #include "cli/interrupt.h"

@@ -1,4 +1,3 @@
-/* See heap.h. */
 #include "base/heap.h"
 
 #include <glib.h>

@@ -1,4 +1,3 @@
-/* See pattern.h. */
 #include "base/pattern.h"
 
 kw_patterns

@@ -1,4 +1,3 @@
-/* See changes_edit.h. */
 #include "catalog/changes_edit.h"
 
 /* The three cells. */

@@ -1,4 +1,3 @@
-/* See compare_change.h. */
 #include "catalog/compare_change.h"
 
 /* Needs the name of the table as an argument. */

@@ -1,4 +1,3 @@
-/* See transfer.h. */
 #include "catalog/transfer.h"
 
 #include "catalog/catalog_internal.h"

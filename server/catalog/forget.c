@@ -1,4 +1,3 @@
-/* See forget.h. */
 #include "catalog/forget.h"
 
 #include "base/log.h"

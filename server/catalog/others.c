@@ -1,4 +1,3 @@
-/* See others.h. */
 #include "catalog/others.h"
 
 #include "base/log.h"

@@ -1,4 +1,3 @@
-/* See probe.h. */
 #include "catalog/probe.h"
 
 #define BYTES_PER_FETCH ((size_t)64 * 1024)

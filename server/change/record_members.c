@@ -1,4 +1,3 @@
-/* See record_members.h. */
 #include "change/record_members.h"
 
 #include <glib.h>

@@ -1,4 +1,3 @@
-/* See coordinator_internal.h. */
 #include "coordinator/coordinator_internal.h"
 #include "store/check.h"
 

@@ -1,4 +1,3 @@
-/* See demand.h. */
 #include "gather/demand.h"
 
 #include <glib.h>

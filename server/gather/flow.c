@@ -1,4 +1,3 @@
-/* See flow.h. */
 #include "gather/flow.h"
 
 #include <glib.h>

@@ -1,4 +1,3 @@
-/* See page.h. */
 #include "gather/page.h"
 
 #include "gather/bounds.h"

@@ -1,4 +1,3 @@
-/* See atomic.h. */
 #include "path/atomic.h"
 
 #include <glib.h>

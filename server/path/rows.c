@@ -1,4 +1,3 @@
-/* See rows.h. */
 #include "path/rows.h"
 
 #include <glib.h>

@@ -1,4 +1,3 @@
-/* See write.h. */
 #include "path/write.h"
 
 #include "path/rows.h"

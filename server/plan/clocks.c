@@ -1,4 +1,3 @@
-/* See clocks.h. */
 #include "plan/clocks.h"
 
 /* A query without a condition on the time uses runs only to order its rows, and only up to this number of

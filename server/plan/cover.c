@@ -1,4 +1,3 @@
-/* See cover.h. */
 #include "plan/cover.h"
 
 static kw_bytes

@@ -1,4 +1,3 @@
-/* See key_patterns.h. */
 #include "plan/key_patterns.h"
 
 #include "plan/cover.h"

@@ -1,4 +1,3 @@
-/* See pace.h. */
 #include "plan/pace.h"
 
 /* How much larger a window after a cheap one is. */

@@ -1,4 +1,3 @@
-/* See path_analysis.h. */
 #include "plan/path_analysis.h"
 
 #include "plan/clocks.h"

@@ -1,4 +1,3 @@
-/* See refusal.h. */
 #include "plan/refusal.h"
 
 static bool

@@ -1,4 +1,3 @@
-/* See widening.h. */
 #include "plan/widening.h"
 
 #include "plan/clocks.h"

@@ -1,4 +1,3 @@
-/* See copy_parts.h. */
 #include "reconcile/copy_parts.h"
 
 #include "verb/row_keys.h"

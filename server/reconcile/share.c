@@ -1,4 +1,3 @@
-/* See share.h. */
 #include "reconcile/share.h"
 
 #include <glib.h>

@@ -1,4 +1,3 @@
-/* See verify.h. */
 #include "reconcile/verify.h"
 
 #include "verb/row_keys.h"

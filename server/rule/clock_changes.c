@@ -1,4 +1,3 @@
-/* See clock_changes.h. */
 #include "rule/clock_changes.h"
 
 #include "rule/unique.h"

@@ -1,4 +1,3 @@
-/* See rings.h. */
 #include "rule/rings.h"
 
 #include "rule/component.h"

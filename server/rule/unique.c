@@ -1,4 +1,3 @@
-/* See unique.h. */
 #include "rule/unique.h"
 
 #include "rule/civil.h"

@@ -1,4 +1,3 @@
-/* See hazards.h. */
 #include "schema/hazards.h"
 
 #include "rule/clock_changes.h"

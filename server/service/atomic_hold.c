@@ -1,4 +1,3 @@
-/* See atomic_hold.h. */
 #include "service/atomic_hold.h"
 
 #include "path/atomic.h"

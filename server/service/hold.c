@@ -1,4 +1,3 @@
-/* See hold.h. */
 #include "service/hold.h"
 
 #include "base/container.h"

@@ -1,4 +1,3 @@
-/* See aim.h. */
 #include "store/aim.h"
 
 #include "base/units.h"

@@ -1,4 +1,3 @@
-/* See known_time.h. */
 #include "store/known_time.h"
 
 #include "base/units.h"

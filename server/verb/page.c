@@ -1,4 +1,3 @@
-/* See page.h. */
 #include "verb/page.h"
 
 #include "base/guard.h"

@@ -1,4 +1,3 @@
-/* See row_keys.h. */
 #include "verb/row_keys.h"
 
 #include "rule/layout.h"

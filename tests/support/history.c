@@ -1,4 +1,3 @@
-/* See history.h. */
 #include "support/history.h"
 
 #include "base/clock.h"

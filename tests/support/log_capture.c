@@ -1,4 +1,3 @@
-/* See log_capture.h. */
 #include "log_capture.h"
 
 #include <glib.h>

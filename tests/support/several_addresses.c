@@ -1,4 +1,3 @@
-/* See several_addresses.h. */
 #include "support/several_addresses.h"
 
 #include <arpa/inet.h>

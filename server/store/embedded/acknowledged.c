@@ -1,4 +1,3 @@
-/* See acknowledged.h. */
 #include "store/embedded/acknowledged.h"
 
 #include "base/clock.h"

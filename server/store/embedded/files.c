@@ -1,4 +1,3 @@
-/* See files.h. */
 #include "store/embedded/files.h"
 
 #include <errno.h>

@@ -1,4 +1,3 @@
-/* See manifest.h. */
 #include "store/embedded/manifest.h"
 
 #include "store/embedded/wal_reader.h"

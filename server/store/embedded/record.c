@@ -1,4 +1,3 @@
-/* See record.h. */
 #include "store/embedded/record.h"
 
 #include "store/check.h"

@@ -1,4 +1,3 @@
-/* See row_skipper.h. */
 #include "store/embedded/row_skipper.h"
 
 #include "store/embedded/engine.h"

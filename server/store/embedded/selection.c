@@ -1,4 +1,3 @@
-/* See selection.h. */
 #include "store/embedded/selection.h"
 
 #include "store/check.h"

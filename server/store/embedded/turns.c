@@ -1,4 +1,3 @@
-/* See turns.h. */
 #include "store/embedded/turns.h"
 
 /* Sets of rows, by hash. Rows with the same hash count as one row. */

@@ -1,4 +1,3 @@
-/* See version_filter.h. */
 #include "store/embedded/version_filter.h"
 
 /* Maximum size of a row that is read to be filtered. */

@@ -1,4 +1,3 @@
-/* See wal.h. */
 #include "store/embedded/wal_internal.h"
 
 #include "base/log.h"

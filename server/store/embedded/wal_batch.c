@@ -1,4 +1,3 @@
-/* See wal_batch.h. */
 #include "store/embedded/wal_batch.h"
 
 #include "store/embedded/key.h"

@@ -1,4 +1,3 @@
-/* See wal_reader.h. */
 #include "store/embedded/wal_reader.h"
 
 #include "store/embedded/crc32c.h"

@@ -1,4 +1,3 @@
-/* See model_row.h. */
 #include "model_row.h"
 
 #include <glib.h>

@@ -1,4 +1,3 @@
-/* See one_writer_model.h. */
 #include "one_writer_world.h"
 
 #include <string.h>

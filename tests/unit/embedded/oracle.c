@@ -1,4 +1,3 @@
-/* See oracle.h. */
 #include "oracle.h"
 
 void

@@ -1,4 +1,3 @@
-/* See noting.h. */
 #include "noting.h"
 
 #include "store/class.h"

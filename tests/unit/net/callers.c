@@ -1,4 +1,3 @@
-/* See callers.h. */
 #include "unit/net/callers.h"
 
 #include "base/thread.h"

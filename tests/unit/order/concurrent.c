@@ -1,4 +1,3 @@
-/* See concurrent.h. */
 #include "concurrent.h"
 
 #include "histories/linear.h"

@@ -1,4 +1,3 @@
-/* See planner.h. */
 #include "plan/planner.h"
 
 #include "rule/policies.h"

@@ -1,4 +1,3 @@
-/* See world.h. */
 #include "plan/world.h"
 
 #include "rule/policies.h"

@@ -1,4 +1,3 @@
-/* See pass_fixture.h. */
 #include "pass_fixture.h"
 
 static void

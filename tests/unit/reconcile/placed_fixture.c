@@ -1,4 +1,3 @@
-/* See placed_fixture.h. */
 #include "placed_fixture.h"
 
 #include "store/embedded/embedded.h"

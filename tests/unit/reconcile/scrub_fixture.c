@@ -1,4 +1,3 @@
-/* See scrub_fixture.h. */
 #include "scrub_fixture.h"
 
 #include "path/cells.h"

@@ -1,4 +1,3 @@
-/* See policies.h. */
 #include "rule/policies.h"
 
 #include "config/reader.h"

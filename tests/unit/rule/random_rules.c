@@ -1,4 +1,3 @@
-/* See random_rules.h. */
 #include "rule/random_rules.h"
 
 #include "support/seed.h"

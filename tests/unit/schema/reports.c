@@ -1,4 +1,3 @@
-/* See reports.h. */
 #include "schema/reports.h"
 
 /* True if line n of the text contains part n, and there are as many lines as parts. */

@@ -1,4 +1,3 @@
-/* See apart_fixture.h. */
 #include "apart_fixture.h"
 
 #include "store/control.h"

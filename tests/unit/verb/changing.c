@@ -1,4 +1,3 @@
-/* See changing.h. */
 #include "changing.h"
 
 #include "config/reader.h"

@@ -1,4 +1,3 @@
-/* See changing_writes.h. */
 #include "changing_writes.h"
 
 const char *const changing_all_paths[CHANGING_ALL_PATHS] = {"primary", "second", "primary second",

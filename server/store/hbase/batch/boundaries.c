@@ -1,4 +1,3 @@
-/* See boundaries.h. */
 #include "store/hbase/batch/boundaries.h"
 
 #include "store/hbase/handle.h"

@@ -1,4 +1,3 @@
-/* See concurrency.h. */
 #include "store/hbase/batch/concurrency.h"
 
 #include <glib.h>

@@ -1,4 +1,3 @@
-/* See region_queues.h. */
 #include "store/hbase/batch/region_queues.h"
 
 static void
