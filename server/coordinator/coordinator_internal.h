@@ -1,6 +1,9 @@
 /* Private to the coordinator: the state that its files share.
  *
- *   coordinator.c   starts work and waiting commands when calls under earlier policies have ended
+ *   coordinator.c   the timer: starts work, and waiting commands when calls under earlier policies have ended
+ *   state.c         what the other files read and change
+ *   times.c         the times that decide when a change can continue
+ *   save.c          the progress, in the catalog
  *   work.c          slices of the copy and of the comparison
  *   passes.c        slices of passes and sweeps
  *   key_range.c     the first and the last row key, which a slice passes to the next one
@@ -122,6 +125,9 @@ struct kw_coordinator {
     void *idle_user;
 };
 
+/* The progress is saved this often at most. */
+#define KW_COORDINATOR_SAVE_MS 2000
+
 /* Replaces the record with the same table and path in control->changes. */
 void kw_coordinator_update(kw_coordinator *self, const kw_change_record *record);
 /* As the holder: gives a record of the catalog the progress of this gateway, if no other gateway has changed
@@ -132,6 +138,9 @@ bool kw_coordinator_add_progress(const kw_coordinator *self, kw_change_record *r
 void kw_coordinator_take_edited(kw_coordinator *self, const kw_current *current, bool saved);
 /* Writes the progress in control->changes to the catalog. Only from a job. */
 void kw_coordinator_write(kw_coordinator *self, void (*done)(void *user, const kw_error *error), void *user);
+
+/* Saves the progress in a job, if it has changed and the last save was long enough ago. */
+void kw_coordinator_save_if_due(kw_coordinator *self);
 
 /* True if this gateway is the holder of the change, by the last known record. */
 bool kw_change_is_holder(const kw_coordinator *self, const kw_change_record *record);
@@ -192,6 +201,7 @@ bool kw_change_end_part(const kw_coordinator *self, kw_change_record *record);
 
 /* The work of the change; created if there is none. */
 kw_change_work *kw_change_work_of(kw_coordinator *self, const kw_change_record *record);
+void kw_change_work_free(void *work);
 /* Starts a slice if a change needs one now. Returns in how many milliseconds it must be called again;
  * UINT64_MAX: not before something has changed. */
 uint64_t kw_change_work_start(kw_coordinator *self);

@@ -8,12 +8,12 @@
  * one of them sets a place. Repeating a slice of work is harmless. The new holder begins its first slice
  * only when `store.late` has passed since it became the holder.
  */
+#include "base/container.h"
 #include "base/log.h"
+#include "base/units.h"
 #include "coordinator/coordinator_internal.h"
 #include "policy/follower.h"
-#include "store/order/order.h"
 
-#define NS_PER_MS UINT64_C(1000000)
 /* How often the holder reads registrations: while it waits for reports; the same, soon after it has set a
  * place, because atomic operations can be held; while it works; while it waits for the operator. */
 #define READ_REPORTS_MS 100
@@ -26,63 +26,7 @@
 /* If the last read is older, the holder does not know whether the other gateways live, and does no work. */
 #define STALE_MS 5000
 #define AGAIN_MS 100
-#define STAMPS_AHEAD_MS 100
-/* The maximum difference between a timestamp that a gateway assigns and the store's clock. */
-#define STAMP_WIDTH_MS (2 * KW_ORDER_CLOCK_WIDTH_MS + STAMPS_AHEAD_MS)
-#define SET_AT_SPARE_MS 5
 #define LEAVE_MS 2000 /* time limit for giving up all changes */
-
-bool
-kw_change_is_holder(const kw_coordinator *self, const kw_change_record *record)
-{
-    const char *instance = kw_catalog_instance(self->control->catalog);
-    return instance[0] && g_str_equal(record->holder, instance);
-}
-
-bool
-kw_change_can_work(const kw_coordinator *self, const kw_change_record *record)
-{
-    const kw_control *control = self->control;
-    const kw_fence *fence = kw_catalog_fence(control->catalog);
-    const kw_table *table = kw_policy_find_table(control->policy, kw_bytes_of_text(record->table));
-    return kw_control_is_in_service(control) && !control->lost &&
-           !(table && kw_table_why_not_served(table)) &&
-           kw_change_set_has_step(control->served_changes, record) && (!fence || kw_fence_is_open(fence));
-}
-
-kw_change_times
-kw_change_times_now(const kw_coordinator *self, const kw_change_record *record)
-{
-    const kw_model *model = kw_control_model(self->control);
-    const kw_model_hbase *store = &model->store.hbase;
-    int64_t width_ms = STAMP_WIDTH_MS + 2 * store->max_clock_skew_ms;
-    kw_span now;
-    bool known = kw_store_time(self->control->store, &now);
-    const kw_path *path = kw_change_find_path(self->control->policy, record);
-    bool two = path && path->placements_count == 2;
-    return (kw_change_times){
-        .now_ns = kw_clock_boot_ns(),
-        .store_ms = known ? now.earliest_ns / (int64_t)NS_PER_MS : 0,
-        .late_ns = (uint64_t)store->late_ms * NS_PER_MS,
-        .skew_ns = (uint64_t)store->max_clock_skew_ms * NS_PER_MS,
-        .width_ns = (uint64_t)width_ms * NS_PER_MS,
-        .can_select_by_time = two && kw_copy_can_select_by_time(&path->placements[0], &path->placements[1]),
-        .cursors_expired = kw_clock_wall_ms() >= kw_change_cursors_until_ms(self, record)};
-}
-
-/* A call gets the latest possible time as its timestamp. The store's clock goes back by at most
- * max_clock_skew, when the region of the clock moves. */
-bool
-kw_change_set_at(const kw_coordinator *self, int64_t *ret_set_at_ms)
-{
-    const kw_model_hbase *store = &kw_control_model(self->control)->store.hbase;
-    kw_span now;
-    if (!kw_store_time(self->control->store, &now))
-        return false;
-    *ret_set_at_ms =
-        MAX(now.earliest_ns / (int64_t)NS_PER_MS - store->max_clock_skew_ms - SET_AT_SPARE_MS, 1);
-    return true;
-}
 
 /* --- the holder's name in the catalog ------------------------------------------------------------------ */
 
@@ -128,7 +72,7 @@ on_taken_over(void *user, const kw_current *current, const kw_error *error)
 static void
 run_takeover(kw_job *job)
 {
-    kw_coordinator *self = (kw_coordinator *)(void *)((char *)job - offsetof(kw_coordinator, takeover));
+    kw_coordinator *self = KW_CONTAINER(job, kw_coordinator, takeover);
     const kw_control *control = self->control;
     kw_deadline deadline = self->stopped ? self->leave_until : kw_control_call_deadline(control);
     if (!self->stopped && !kw_catalog_instance(control->catalog)[0])
@@ -320,7 +264,7 @@ wait_ms(const kw_change_work *work, const kw_change_times *times)
 {
     if (!work->is_holder || work->next.until_ns == 0)
         return UINT64_MAX;
-    return work->next.until_ns > times->now_ns ? (work->next.until_ns - times->now_ns) / NS_PER_MS + 1 : 0;
+    return work->next.until_ns > times->now_ns ? (work->next.until_ns - times->now_ns) / KW_NS_PER_MS + 1 : 0;
 }
 
 /* The holder decides a step only after it has read the registrations again. */
@@ -335,7 +279,7 @@ tick_record(kw_coordinator *self, const kw_change_record *record)
     if (work->is_holder)
         decide(record, work, &times);
     uint64_t interval_ms = read_interval_ms(record, work);
-    uint64_t age_ms = work->read_ns ? (times.now_ns - work->read_ns) / NS_PER_MS : UINT64_MAX;
+    uint64_t age_ms = work->read_ns ? (times.now_ns - work->read_ns) / KW_NS_PER_MS : UINT64_MAX;
     if (work->is_holder && age_ms > STALE_MS && work->next.act != KW_CHANGE_ACT_WAIT)
         work->next = (kw_change_next){.wait = KW_CHANGE_WAIT_REPORTS};
     if (age_ms < interval_ms)

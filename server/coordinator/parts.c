@@ -2,6 +2,18 @@
  * swept. */
 #include "coordinator/coordinator_internal.h"
 
+const kw_path *
+kw_change_find_path(const kw_policy *policy, const kw_change_record *record)
+{
+    /* the parts of a sweep are placements, so there can be more of them than paths */
+    uint64_t part = record->part < kw_change_paths_count(record) ? record->part : 0;
+    const char *name = kw_change_path_name(record, record->adds ? part : 0);
+    const kw_table *table = kw_policy_find_table(policy, kw_bytes_of_text(record->table));
+    int index = table ? kw_table_find_path(table, kw_bytes_of_text(name)) : -1;
+    const kw_path *path = index >= 0 ? &table->paths[index] : NULL;
+    return path && (record->adds || kw_path_is_changing(path)) ? path : NULL;
+}
+
 static bool
 holds_swept_rows(const kw_placement *placement)
 {

@@ -17,8 +17,6 @@
  */
 #include "coordinator/slice.h"
 
-#define NS_PER_MS (1000 * 1000)
-
 /* All rows of a placement were scanned. */
 static void
 end_rows_of_pass(kw_change_work *work, kw_change_record *record)

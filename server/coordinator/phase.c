@@ -1,8 +1,8 @@
 /* The state of a change in a store that several gateways write, for people. The holder shows what it waits
  * for. Other gateways show what the record in the catalog implies. */
+#include "base/units.h"
 #include "coordinator/coordinator_internal.h"
 
-#define NS_PER_MS UINT64_C(1000000)
 #define NAMES_MAX 3
 
 /* --- phases -------------------------------------------------------------------------------------------- */
@@ -37,7 +37,7 @@ static const char *
 waits_until(const kw_change_work *work, const char *why, kw_arena *arena)
 {
     uint64_t now_ns = kw_clock_boot_ns();
-    uint64_t left_ms = work->next.until_ns > now_ns ? (work->next.until_ns - now_ns) / NS_PER_MS : 0;
+    uint64_t left_ms = work->next.until_ns > now_ns ? (work->next.until_ns - now_ns) / KW_NS_PER_MS : 0;
     return kw_arena_printf(arena, "waiting %" G_GUINT64_FORMAT " s more %s", (left_ms + 999) / 1000, why);
 }
 

@@ -7,9 +7,9 @@
  * A report waits only for writes that were given up before the last call under an earlier policy ended.
  * Writes that later calls give up belong to the place that is reported, and delay the next report.
  */
+#include "base/units.h"
 #include "coordinator/coordinator_internal.h"
 
-#define NS_PER_MS UINT64_C(1000000)
 #define TIME_POLL_MS 20
 
 void
@@ -66,10 +66,10 @@ kw_change_reports_tick(kw_coordinator *self)
         self->drained = true;
         self->doubt_ns = kw_store_last_doubt_ns(control->store);
     }
-    uint64_t late_ns = (uint64_t)kw_control_model(control)->store.hbase.late_ms * NS_PER_MS;
+    uint64_t late_ns = (uint64_t)kw_control_model(control)->store.hbase.late_ms * KW_NS_PER_MS;
     uint64_t now_ns = kw_clock_boot_ns(), from_ns = self->doubt_ns > 0 ? self->doubt_ns + late_ns : 0;
     if (now_ns < from_ns)
-        return (from_ns - now_ns) / NS_PER_MS + 1;
+        return (from_ns - now_ns) / KW_NS_PER_MS + 1;
     if (needs_time_first(control))
         return TIME_POLL_MS;
     report(self, control->served_changes);

@@ -1,13 +1,13 @@
+#include "base/units.h"
 #include "coordinator/coordinator_internal.h"
 #include "store/check.h"
 
 #include <math.h>
 
 #define NS_PER_S 1e9
-#define NS_PER_MS UINT64_C(1000000)
 #define PPM 1e6
 /* A shorter wait for the limit of rows per second is not shown. */
-#define SHOWN_WAIT_NS (2000 * NS_PER_MS)
+#define SHOWN_WAIT_NS (2000 * KW_NS_PER_MS)
 
 const char *
 kw_change_why_not_switch(const kw_change_record *record, bool leave_undecodable, kw_arena *arena)
@@ -62,16 +62,6 @@ kw_change_other_place(const char *place, const char *expected, kw_arena *arena)
                            kw_show(kw_bytes_of_text(expected)).text);
 }
 
-int64_t
-kw_change_cursors_until_ms(const kw_coordinator *self, const kw_change_record *record)
-{
-    const kw_model *model = kw_control_model(self->control);
-    if (record->place != KW_NEW(BOTH))
-        return 0;
-    /* Calls that began before the switch return cursors of the old key rule until they end. */
-    return record->place_at_ms + model->timeouts.call_ms + model->cursor.expiry_ms;
-}
-
 /* Says that the work waits for its limit, if it does so for long. */
 static const char *
 with_limit(const char *phase, const kw_change_record *record, const kw_change_work *work, kw_arena *arena)
@@ -82,7 +72,7 @@ with_limit(const char *phase, const kw_change_record *record, const kw_change_wo
     return kw_arena_printf(arena,
                            "%s, waiting %" G_GUINT64_FORMAT " s more for the limit of %" G_GUINT64_FORMAT
                            " rows per second",
-                           phase, (until_ns - now_ns) / (1000 * NS_PER_MS), record->rows_per_second);
+                           phase, (until_ns - now_ns) / (1000 * KW_NS_PER_MS), record->rows_per_second);
 }
 
 static const char *
@@ -178,9 +168,10 @@ static int64_t
 grace_left_ms(const kw_coordinator *self, const kw_change_record *record)
 {
     uint64_t now_ns = kw_clock_boot_ns(), doubt_ns = kw_store_last_doubt_ns(self->control->store);
-    uint64_t until_ns = doubt_ns + (uint64_t)kw_control_model(self->control)->store.hbase.late_ms * NS_PER_MS;
+    uint64_t until_ns =
+        doubt_ns + (uint64_t)kw_control_model(self->control)->store.hbase.late_ms * KW_NS_PER_MS;
     bool waits = record->writers == KW_CHANGE_SEVERAL_WRITERS && doubt_ns > 0 && until_ns > now_ns;
-    return waits ? (int64_t)((until_ns - now_ns) / NS_PER_MS) : 0;
+    return waits ? (int64_t)((until_ns - now_ns) / KW_NS_PER_MS) : 0;
 }
 
 void

@@ -2,6 +2,7 @@
  * If several paths are added together, the rows are copied to each of them, and then each of them is
  * compared. */
 #include "base/log.h"
+#include "base/units.h"
 #include "coordinator/slice.h"
 
 #include <math.h>
@@ -20,7 +21,6 @@
 #define PAUSE_AFTER_FAILURE_NS (UINT64_C(1000) * 1000 * 1000)
 #define NS_PER_S 1e9
 #define PPM 1e6
-#define NS_PER_MS (1000 * 1000)
 
 /* --- after a slice ------------------------------------------------------------------------------------ */
 
@@ -117,15 +117,6 @@ kw_change_slice_note_rows(kw_coordinator *self, const kw_change_record *record, 
         self->pace_until_ns = kw_change_slice_hurries(record) ? 0 : next_by_pace(self);
     else
         note_for_pace(self);
-}
-
-uint64_t
-kw_change_limit_until_ns(const kw_change_record *record, const kw_change_work *work)
-{
-    if (record->rows_per_second == 0 || work->slice_ended_ns == 0 || kw_change_atomics_are_held(record))
-        return 0;
-    return work->slice_ended_ns +
-           (uint64_t)((double)work->slice_rows / (double)record->rows_per_second * NS_PER_S);
 }
 
 /* When the next slice can start. Computed when it is needed, so that another limit or share applies at once.
@@ -346,18 +337,6 @@ note_beginning(kw_coordinator *self, const kw_change_record *record)
     work->progress_before = NAN; /* unknown until the first slice has ended */
 }
 
-const kw_path *
-kw_change_find_path(const kw_policy *policy, const kw_change_record *record)
-{
-    /* the parts of a sweep are placements, so there can be more of them than paths */
-    uint64_t part = record->part < kw_change_paths_count(record) ? record->part : 0;
-    const char *name = kw_change_path_name(record, record->adds ? part : 0);
-    const kw_table *table = kw_policy_find_table(policy, kw_bytes_of_text(record->table));
-    int index = table ? kw_table_find_path(table, kw_bytes_of_text(name)) : -1;
-    const kw_path *path = index >= 0 ? &table->paths[index] : NULL;
-    return path && (record->adds || kw_path_is_changing(path)) ? path : NULL;
-}
-
 /* A long slice ends early if callers begin to use the gateway. */
 static bool
 is_quiet(void *user)
@@ -475,7 +454,7 @@ kw_change_work_start(kw_coordinator *self)
             continue;
         uint64_t until_ns = not_before_ns(self, record);
         if (until_ns > now_ns) {
-            again_ms = MIN(again_ms, (until_ns - now_ns) / NS_PER_MS + 1);
+            again_ms = MIN(again_ms, (until_ns - now_ns) / KW_NS_PER_MS + 1);
             continue;
         }
         self->record = (self->record + i + 1) % set->count;
