@@ -64,8 +64,10 @@ can_recover(const kw_gateway *gateway, const kw_error *error)
            (error->code == KW_UNAVAILABLE || error->code == KW_TIMEOUT || error->code == KW_BUSY);
 }
 
-bool
-kw_serving_needs_time(const kw_policy *policy)
+/* True if gateways must know the store's clock: for tables whose writes they stamp, or will stamp in a later
+ * place of a change. */
+static bool
+needs_time(const kw_policy *policy)
 {
     bool needs = false;
     for (size_t i = 0; i < kw_policy_table_count(policy); i++) {
@@ -82,7 +84,7 @@ announce_policy(kw_gateway *gateway)
     int64_t version = kw_policy_version(gateway->control.policy);
     atomic_store(&gateway->serving.policy_loaded_at_ms, kw_policy_loaded_at_ms(gateway->control.policy));
     kw_metrics_add(KW_METRIC_policy_version, version - kw_metrics_read(KW_METRIC_policy_version));
-    kw_store_expect_stamps(gateway->control.store, kw_serving_needs_time(gateway->control.policy));
+    kw_store_expect_stamps(gateway->control.store, needs_time(gateway->control.policy));
     kw_sequences_begin_use(gateway->control.sequences);
     kw_table_states_publish(&gateway->control);
 }

@@ -28,7 +28,3 @@ void kw_serving_rows_checked(void *control);
 
 /* Callback of the catalog, when the registration was lost: the policy must be admitted again. */
 void kw_serving_registration_lost(void *gateway);
-
-/* True if gateways must know the store's clock: for tables whose writes they stamp, or will stamp in a later
- * place of a change. */
-bool kw_serving_needs_time(const kw_policy *policy);

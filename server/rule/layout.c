@@ -316,12 +316,6 @@ kw_layout_number(const kw_layout *layout)
 }
 
 const char *
-kw_layout_path_name(const kw_layout *layout)
-{
-    return layout->model->name;
-}
-
-const char *
 kw_layout_store_table(const kw_layout *layout)
 {
     return layout->model->store_table;

@@ -104,7 +104,6 @@ uint64_t kw_layout_buckets(const kw_layout *layout);
 size_t kw_layout_bucket_component(const kw_layout *layout);
 
 uint32_t kw_layout_number(const kw_layout *layout);
-const char *kw_layout_path_name(const kw_layout *layout);
 const char *kw_layout_store_table(const kw_layout *layout);
 /* The fields that the layout was compiled for. */
 const kw_field_set *kw_layout_fields(const kw_layout *layout);

@@ -155,7 +155,6 @@ void kw_entries_init(kw_entries *batch);
 void kw_entries_clear(kw_entries *batch);
 void kw_entries_begin(kw_entries *batch, bool indexed);
 void kw_entries_put(kw_entries *batch, kw_bytes key, kw_bytes value);
-void kw_entries_delete(kw_entries *batch, kw_bytes key);
 /* Sets a savepoint in a batch that is not indexed. kw_entries_end_savepoint removes the savepoint, and keeps
  * or removes the entries added after it. */
 void kw_entries_set_savepoint(kw_entries *batch);
@@ -256,10 +255,9 @@ void kw_pool_submit(kw_pool *pool, kw_pool_job *first, kw_pool_job *last);
  * then submits the rest of the work as a new job. Any thread. */
 bool kw_pool_should_yield(const kw_pool *pool, const kw_account *account);
 
-/* Queues a job or a commit of this store handle until the end of the loop iteration. Slow jobs run on the
+/* Queues a job of this store handle until the end of the loop iteration. Slow jobs run on the
  * filter threads. */
 void kw_embedded_queue_job(kw_embedded_handle *handle, kw_pool_job *job, bool slow);
-void kw_embedded_queue_commit(kw_embedded_handle *handle, kw_commit *commit);
 
 /* --- operations by file -------------------------------------------------------------------------- */
 

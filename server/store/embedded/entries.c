@@ -44,17 +44,6 @@ kw_entries_put(kw_entries *batch, kw_bytes key, kw_bytes value)
 }
 
 void
-kw_entries_delete(kw_entries *batch, kw_bytes key)
-{
-    if (batch->is_indexed)
-        rocksdb_writebatch_wi_delete(batch->indexed, (const char *)key.data, key.size);
-    else
-        rocksdb_writebatch_delete(batch->plain, (const char *)key.data, key.size);
-    batch->bytes += key.size;
-    batch->count++;
-}
-
-void
 kw_entries_set_savepoint(kw_entries *batch)
 {
     g_assert(!batch->is_indexed);

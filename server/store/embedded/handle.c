@@ -52,8 +52,8 @@ kw_embedded_queue_job(kw_embedded_handle *handle, kw_pool_job *job, bool slow)
     kw_embedded_begin_operation(handle);
 }
 
-void
-kw_embedded_queue_commit(kw_embedded_handle *handle, kw_commit *commit)
+static void
+queue_commit(kw_embedded_handle *handle, kw_commit *commit)
 {
     g_assert(!handle->closed); /* nothing would submit the commit */
     g_assert(!handle->commits_first == !handle->commits_last);
@@ -170,7 +170,7 @@ commit_new(kw_store_handle *base, kw_commit_kind kind, kw_deadline deadline, kw_
     commit->outcome = KW_OUTCOME_OK;
     commit->applied = false;
     commit->rows = NULL;
-    kw_embedded_queue_commit(handle, commit);
+    queue_commit(handle, commit);
     return commit;
 }
 

@@ -119,10 +119,7 @@ typedef struct kw_wait {
     kw_wait_result ended; /* of kw_wait_for_clock */
 } kw_wait;
 
-/* Waits until all conditions hold. If the result is not PENDING, the wait has ended and done is not
- * called. */
-kw_wait_result kw_wait_start(kw_order_handle *handle, kw_wait *wait);
-/* The same, but done is always called, possibly before this function returns. */
+/* Waits until all conditions hold. done can be called before this function returns. */
 void kw_wait_and_call(kw_order_handle *handle, kw_wait *wait);
 /* For an operation that begins and needs the store's clock. True if it is known now; then done is not called.
  * Otherwise done is called later, never inside of this call. */

@@ -96,8 +96,9 @@ check_again(void *user)
     wait->done(wait->user, result);
 }
 
-kw_wait_result
-kw_wait_start(kw_order_handle *handle, kw_wait *wait)
+/* If the result is not PENDING, the wait has ended and done is not called. */
+static kw_wait_result
+start(kw_order_handle *handle, kw_wait *wait)
 {
     uint64_t next_ns;
     g_assert(!wait->handle);
@@ -117,7 +118,7 @@ kw_wait_start(kw_order_handle *handle, kw_wait *wait)
 void
 kw_wait_and_call(kw_order_handle *handle, kw_wait *wait)
 {
-    kw_wait_result result = kw_wait_start(handle, wait);
+    kw_wait_result result = start(handle, wait);
     if (result != KW_WAIT_PENDING)
         wait->done(wait->user, result);
 }
@@ -135,7 +136,7 @@ kw_wait_for_clock(kw_order_handle *handle, kw_wait *wait, kw_deadline deadline,
 {
     *wait = (kw_wait){
         .until_time_ns = INT64_MIN, .known = true, .deadline = deadline, .done = done, .user = user};
-    wait->ended = kw_wait_start(handle, wait);
+    wait->ended = start(handle, wait);
     if (wait->ended != KW_WAIT_DONE && wait->ended != KW_WAIT_PENDING)
         kw_complete_later(&handle->base, end_later, wait);
     return wait->ended == KW_WAIT_DONE;
