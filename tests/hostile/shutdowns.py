@@ -104,7 +104,7 @@ class Arguments:
     """The arguments that must mean something. Cursors are added when the first gateway has returned some."""
 
     def __init__(self, name):
-        self.texts = [SETTINGS.format().replace("STORE", "{kind: 'null'}").replace("DRAIN", "1s") + text.replace("NAME", name) for text in TEXTS]
+        self.texts = [SETTINGS.format().replace("STORE", "{kind: embedded, path: data}").replace("DRAIN", "1s") + text.replace("NAME", name) for text in TEXTS]
         self.scan_cursors, self.scrub_cursors, self.diff_cursors = [b"x"], [None], [None]
         self.version = 0
 
