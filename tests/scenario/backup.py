@@ -7,6 +7,7 @@ import threading
 import unittest
 
 import changing
+import hbase_places
 from change_case import HASHED, ChangeCase, policy
 from changing import call, keyway, order, status, wait_until_compared, wait_until_ended
 from keyway_gateway import PATIENCE, Gateway, plain, record, wait_until
@@ -145,7 +146,9 @@ class Backup(ChangeCase):
 
     def test_another_store(self):
         text = policy(HASHED).replace("{", "{{").replace("}", "}}")
-        with Gateway("listen: 127.0.0.1:0\nadmin: 127.0.0.1:0\nstore: {{kind: 'null'}}\n" + text) as gateway:
+        place = hbase_places.Simulated()
+        self.addCleanup(place.stop)
+        with Gateway("listen: 127.0.0.1:0\nadmin: 127.0.0.1:0\n" + place.store("backup") + text) as gateway:
             wait_until(lambda: gateway.ready()["ready"], "the gateway to serve")
             self.refuse(Code.REFUSED, "for HBase, take snapshots", call, gateway, "backup", "a")
 

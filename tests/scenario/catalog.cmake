@@ -11,7 +11,7 @@ kw_integration_test_on_both_stores(store_tables store_tables.py ENVIRONMENT "KEY
 # Rows that cannot be decoded: skipped and counted.
 kw_integration_test_on_both_stores(skip_undecodable skip_undecodable.py ENVIRONMENT "KEYWAY=$<TARGET_FILE:keyway>")
 # A backup of the embedded store, made while it serves, and its restoration.
-kw_integration_test(backup backup.py ENVIRONMENT "KEYWAY=$<TARGET_FILE:keyway>")
+kw_integration_test(backup backup.py ENVIRONMENT "KEYWAY=$<TARGET_FILE:keyway>" "KW_HBASE_SIM=$<TARGET_FILE:hbase_sim>")
 # Every row of a table is read and judged.
 kw_integration_test_on_both_stores(verify verify.py ENVIRONMENT "KEYWAY=$<TARGET_FILE:keyway>")
 # Records that are larger than limits.frame.
