@@ -3,6 +3,7 @@
 #include "base/units.h"
 #include "coordinator/publication.h"
 #include "coordinator/request.h"
+#include "schema/progress.h"
 
 #include <unistd.h>
 

@@ -221,7 +221,7 @@ void kw_change_rates_of(kw_coordinator *self, const kw_change_record *record, do
 unsigned kw_change_weight_of_comparison(const kw_change_record *record);
 /* Until when the limit of rows per second lets no slice start; 0: the record has none. */
 uint64_t kw_change_limit_until_ns(const kw_change_record *record, const kw_change_work *work);
-/* For kw_path.filled: the progress of one of the added paths. */
+/* For kw_path_progress.filled: the progress of one of the added paths. */
 unsigned kw_change_filled_of(kw_coordinator *self, const kw_change_record *record, size_t path);
 /* Why the operator cannot switch now; NULL: nothing prevents it. In the arena. */
 const char *kw_change_why_not_switch(const kw_change_record *record, bool leave_undecodable, kw_arena *arena);

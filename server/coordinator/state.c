@@ -3,6 +3,7 @@
 #include "base/units.h"
 #include "coordinator/coordinator_internal.h"
 #include "policy/follower.h"
+#include "schema/progress.h"
 
 /* --- calls and work in progress ------------------------------------------------------------------------ */
 

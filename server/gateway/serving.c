@@ -16,6 +16,7 @@
 #include "policy/stored.h"
 #include "policy/table_states.h"
 #include "policy/zone_warnings.h"
+#include "schema/progress.h"
 
 #include <glib.h>
 #include <stdatomic.h>

@@ -7,6 +7,7 @@
 #include "plan/widening.h"
 #include "plan/windows.h"
 #include "rule/splits.h"
+#include "schema/progress.h"
 
 /* The best path for the query. Paths that are being filled cannot be read. */
 static kw_path_analysis

@@ -5,6 +5,7 @@
 #include "catalog/forget.h"
 #include "change/set.h"
 #include "policy/table_states.h"
+#include "schema/progress.h"
 
 typedef struct catalog_job {
     kw_control_request request;
@@ -143,8 +144,8 @@ on_verified(void *user, const kw_error *error)
     const kw_policy *policy = self->request.control->policy;
     const kw_table *table = kw_policy_find_table(policy, kw_bytes_of_text(self->verified.table));
     int path = table ? kw_table_find_path(table, kw_bytes_of_text(self->verified.path)) : -1;
-    if (!error && path >= 0 && table->paths[path].state) {
-        kw_path_state state = {.name = table->paths[path].state,
+    if (!error && path >= 0 && table->paths[path].progress->state) {
+        kw_path_state state = {.name = table->paths[path].progress->state,
                                .verified = true,
                                .checked_rows = self->verified.rows,
                                .checked_at_ms = self->verified.at_ms};

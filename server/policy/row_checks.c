@@ -2,6 +2,7 @@
 
 #include "base/container.h"
 #include "base/log.h"
+#include "schema/progress.h"
 #include "verb/sample.h"
 #include "verb/store_table.h"
 

@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "base/metrics.h"
+#include "schema/progress.h"
 
 #include <glib.h>
 
@@ -147,22 +148,22 @@ static char *
 unverified_text(const kw_path *path)
 {
     const char *table = path->table->name;
-    g_autofree char *day = day_of(path->checked_at_ms);
-    if (path->checked_rows == 0)
+    g_autofree char *day = day_of(path->progress->checked_at_ms);
+    if (path->progress->checked_rows == 0)
         return g_strdup_printf(
             "table %s, path %s: has rows that are older than its entry in the catalog, and "
             "none of them was checked",
             table, path->name);
     return g_strdup_printf("table %s, path %s: has rows that are older than its entry in the catalog; "
                            "%" G_GINT64_FORMAT " of them were checked on %s, not all",
-                           table, path->name, (int64_t)path->checked_rows, day);
+                           table, path->name, (int64_t)path->progress->checked_rows, day);
 }
 
 static bool
 is_unverified(const kw_path *path)
 {
-    return !kw_table_why_not_served(path->table) && g_strcmp0(path->state, "complete") == 0 &&
-           !path->verified;
+    return !kw_table_why_not_served(path->table) && g_strcmp0(path->progress->state, "complete") == 0 &&
+           !path->progress->verified;
 }
 
 static GPtrArray *
@@ -191,7 +192,7 @@ list_differing(const kw_policy *policy)
     for (size_t i = 0; i < kw_policy_table_count(policy); i++) {
         const kw_table *table = kw_policy_table(policy, i);
         for (size_t path = 0; path < table->paths_count; path++) {
-            const char *text = table->paths[path].differences;
+            const char *text = table->paths[path].progress->differences;
             if (text && ++count <= DIFFERING_MOST)
                 g_ptr_array_add(list, g_strdup(text));
         }

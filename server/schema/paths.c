@@ -1,6 +1,7 @@
 #include "schema/paths.h"
 
 #include "schema/placed.h"
+#include "schema/progress.h"
 
 #include <string.h>
 
@@ -65,6 +66,7 @@ compile_path(const compiling *self, size_t index, const kw_model_path *text)
     *path = (kw_path){
         .table = table,
         .name = model->name,
+        .progress = KW_ARENA_NEW(self->policy->arena, kw_path_progress),
         .content = text->association ? KW_CONTENT_LOCATORS : KW_CONTENT_RECORDS,
         .store_table = kw_bytes_of_text(model->store_table),
         .layout = kw_layout_compile(table->field_set, model, self->policy->rings, self->policy->arena,
@@ -320,15 +322,6 @@ kw_path_is_dropped(const kw_path *path)
         if (path == &table->paths[index])
             return false;
     return true;
-}
-
-const char *
-kw_path_filled_text(const kw_path *path, kw_arena *arena)
-{
-    unsigned filled = path->filled;
-    return filled < 100 ? kw_arena_printf(arena, "%u %% of its rows are copied", filled)
-                        : kw_arena_printf(arena, "all of its rows are copied, and %u %% are compared",
-                                          MIN(filled - 100, 100));
 }
 
 /* The association follows the paths that queries can use. */

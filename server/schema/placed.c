@@ -2,6 +2,8 @@
  * keys are, and with those of the policy being served, whose records the placement stores. */
 #include "schema/placed.h"
 
+#include "schema/progress.h"
+
 #include <string.h>
 
 /* --- placings ------------------------------------------------------------------------------------------ */
@@ -242,6 +244,7 @@ kw_placed_dropped(kw_policy *policy, const kw_placing *placing, const kw_table *
     kw_bytes store_table = kw_bytes_of_text(model->store_table);
     *ret_path = (kw_path){.table = table,
                           .name = model->name,
+                          .progress = KW_ARENA_NEW(policy->arena, kw_path_progress),
                           .placements = ret_placement,
                           .placements_count = 1,
                           .store_table = store_table,

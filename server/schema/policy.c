@@ -6,6 +6,7 @@
 
 #include "rule/compile.h"
 #include "schema/placed.h"
+#include "schema/progress.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -194,6 +195,7 @@ build_table(kw_policy *policy, size_t number, const kw_placings *placings, kw_di
         .field_set = field_set,
         .paths = paths,
         .default_family = kw_bytes_of_text(model->default_family),
+        .progress = KW_ARENA_NEW(policy->arena, kw_table_progress),
         .lifetime_s = lifetime_of(model),
         .model = model,
     };
@@ -395,26 +397,6 @@ void
 kw_policy_set_loaded_at_ms(kw_policy *policy, int64_t wall_ms)
 {
     policy->loaded_at_ms = wall_ms;
-}
-
-void
-kw_policy_set_path_state(kw_policy *policy, size_t table, size_t path, const kw_path_state *state)
-{
-    g_assert(table < policy->tables_count && path < policy->tables[table].paths_count);
-    kw_path *changed = (kw_path *)(uintptr_t)&policy->tables[table].paths[path]; /* in the policy's arena */
-    changed->verified = state->verified;
-    changed->checked_rows = state->checked_rows;
-    changed->checked_at_ms = state->checked_at_ms;
-    changed->state = state->name;
-}
-
-void
-kw_policy_set_path_filled(kw_policy *policy, const char *table, const char *path, unsigned filled)
-{
-    const kw_table *found = kw_policy_find_table(policy, kw_bytes_of_text(table));
-    int index = found ? kw_table_find_path(found, kw_bytes_of_text(path)) : -1;
-    if (index >= 0)
-        ((kw_path *)(uintptr_t)&found->paths[index])->filled = filled; /* in the policy's arena */
 }
 
 void

@@ -75,14 +75,7 @@ struct kw_path {
     kw_bytes store_table;    /* of placements[0] */
     const kw_layout *layout; /* of placements[0] */
     const kw_model_path *model;
-    /* The state that the catalog reports for the path, for example "complete"; NULL: the catalog was not
-     * read. The main thread sets these members while other threads read them. */
-    _Atomic(const char *) state;
-    _Atomic bool verified; /* the rows were compared with the primary path's, or written under the catalog */
-    _Atomic int64_t checked_rows, checked_at_ms; /* of kw_path_state */
-    _Atomic(const char *) differences; /* of its store table from the policy, as text; NULL: none are known */
-    _Atomic unsigned filled; /* while the path is being filled: percent of the rows that are copied, then 100
-                                plus percent of those that are compared */
+    struct kw_path_progress *progress; /* beside the snapshot: schema/progress.h */
 };
 
 struct kw_table {
@@ -112,7 +105,7 @@ struct kw_table {
     const kw_model_table *model;
     const size_t *generated; /* fields that the gateway generates if a put has no value */
     size_t generated_count;
-    _Atomic(const kw_error *) why_not_served; /* use kw_table_why_not_served */
+    struct kw_table_progress *progress; /* beside the snapshot: schema/progress.h */
 };
 
 /* The layout number and the store table of a key rule. */
@@ -149,9 +142,6 @@ bool kw_path_is_filling(const kw_path *path);
 bool kw_path_is_dropped(const kw_path *path);
 /* True while a change of the path is under way: it has two placements, or is being filled. */
 bool kw_path_is_changing(const kw_path *path);
-/* For messages: "42 % of the rows are copied", in the arena. */
-const char *kw_path_filled_text(const kw_path *path, kw_arena *arena);
-
 /* True if the row keys of the placement hold all identity fields. Otherwise a row without visible cells does
  * not show which record it belongs to. */
 bool kw_placement_names_records(const kw_placement *placement);
@@ -215,15 +205,6 @@ void kw_policy_set_version(kw_policy *policy, int64_t version);
 int64_t kw_policy_loaded_at_ms(const kw_policy *policy);
 void kw_policy_set_loaded_at_ms(kw_policy *policy, int64_t wall_ms);
 
-/* What the catalog says about a path. */
-typedef struct kw_path_state {
-    const char *name; /* a constant text */
-    bool verified;
-    int64_t checked_rows;  /* so many rows were checked when the catalog recorded the path; 0: none were */
-    int64_t checked_at_ms; /* when */
-} kw_path_state;
-void kw_policy_set_path_state(kw_policy *policy, size_t table, size_t path, const kw_path_state *state);
-
 /* --- circular calendars; paths.c --- */
 
 /* Row keys of a circular calendar repeat. */
@@ -239,9 +220,6 @@ bool kw_layout_cycle(const kw_layout *layout, const kw_model_table *model, kw_cy
  * they do not expire. */
 bool kw_cycle_expires(const kw_cycle *cycle, int64_t ttl_s, int64_t min_versions);
 
-/* See kw_path.filled. Nothing happens if the policy does not have the path. */
-void kw_policy_set_path_filled(kw_policy *policy, const char *table, const char *path, unsigned filled);
-
 /* The order of the policy, or its default: store for one path, stamp for several. */
 kw_write_order kw_table_default_order(const kw_table *table);
 /* True while rows of the table move to another key rule, or paths are added or dropped. */
@@ -250,21 +228,6 @@ bool kw_table_changes_rows(const kw_table *table);
  * operations are allowed. The order is ignored while a change sets the regime. Called before the table is in
  * service; for a table in service, the values must be those that it has. */
 void kw_policy_set_order(kw_policy *policy, size_t table, kw_write_order order, bool atomics);
-
-/* --- tables that are not served; served.c --- */
-
-/* A gateway can serve a policy without some of its tables, for example because their rows contradict the
- * policy. Calls that read or write rows of such a table fail with UNAVAILABLE, the text and the
- * retry_after_ms of `why_not`. NULL: the table is served, as all tables of a new policy are. Main thread
- * only; the calls of other threads notice it at their next check. */
-void kw_policy_set_served(kw_policy *policy, size_t table, const kw_error *why_not);
-/* Sets kw_path.differences. Main thread only. */
-void kw_policy_set_path_differences(kw_policy *policy, size_t table, size_t path, const char *differences);
-/* NULL: the table is served. Lives as long as the policy. Any thread. */
-const kw_error *kw_table_why_not_served(const kw_table *table);
-size_t kw_policy_count_unserved(const kw_policy *policy);
-/* False with the error for the caller if the policy has the table and does not serve it. Any thread. */
-bool kw_policy_check_served(const kw_policy *policy, kw_bytes table, kw_error *ret_error);
 
 size_t kw_policy_table_count(const kw_policy *policy);
 const kw_table *kw_policy_table(const kw_policy *policy, size_t index);

@@ -4,6 +4,7 @@
 #include "base/guard.h"
 #include "base/units.h"
 #include "config/diagnostic.h"
+#include "schema/progress.h"
 #include "service/atomic_hold.h"
 #include "service/hold.h"
 #include "service/methods.h"

@@ -1,5 +1,6 @@
 /* createTable: creates the store tables of a table's paths, or of one path. The caller can override the
  * policy's families and splits. */
+#include "schema/progress.h"
 #include "service/methods.h"
 #include "service/methods/convert.h"
 #include "service/show.h"

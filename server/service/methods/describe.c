@@ -4,6 +4,7 @@
 #include "base/utf8.h"
 #include "config/reader.h"
 #include "rule/splits.h"
+#include "schema/progress.h"
 #include "service/methods.h"
 
 static const char *
@@ -81,6 +82,7 @@ describe_path(const kw_path *path, kw_arena *arena, kw_api_PathInfo *ret_info)
     const kw_layout *layout = path->layout;
     size_t count = kw_layout_component_count(layout);
     uint64_t buckets = kw_layout_buckets(layout);
+    const kw_path_progress *progress = path->progress;
     *ret_info = (kw_api_PathInfo){.name = kw_bytes_of_text(path->name),
                                   .store_table = path->store_table,
                                   .layout = (int32_t)kw_layout_number(layout),
@@ -88,14 +90,14 @@ describe_path(const kw_path *path, kw_arena *arena, kw_api_PathInfo *ret_info)
                                   .buckets = (int64_t)MIN(buckets, (uint64_t)INT64_MAX)};
     ret_info->components.items = KW_ARENA_ARRAY(arena, kw_bytes, count);
     ret_info->components.count = (uint32_t)count;
-    ret_info->has_state = ret_info->has_verified = path->state != NULL;
-    ret_info->state = kw_bytes_of_text(path->state);
-    ret_info->verified = path->verified;
+    ret_info->has_state = ret_info->has_verified = progress->state != NULL;
+    ret_info->state = kw_bytes_of_text(progress->state);
+    ret_info->verified = progress->verified;
     ret_info->has_association = ret_info->association = path->content == KW_CONTENT_LOCATORS;
-    ret_info->has_checked_rows = ret_info->has_checked_at = path->checked_rows > 0;
-    ret_info->checked_rows = path->checked_rows;
-    ret_info->checked_at = path->checked_at_ms;
-    const char *differences = path->differences;
+    ret_info->has_checked_rows = ret_info->has_checked_at = progress->checked_rows > 0;
+    ret_info->checked_rows = progress->checked_rows;
+    ret_info->checked_at = progress->checked_at_ms;
+    const char *differences = progress->differences;
     ret_info->has_differences = differences != NULL;
     ret_info->differences = kw_bytes_of_text(differences);
     for (size_t i = 0; i < count; i++)

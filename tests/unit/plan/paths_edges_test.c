@@ -2,6 +2,7 @@
  * then with fewer ranges to read. */
 #include "plan/plan.h"
 #include "rule/policies.h"
+#include "schema/progress.h"
 
 enum { ID, N, TS, K, FIELDS };
 

@@ -2,6 +2,7 @@
 #include "config/reader.h"
 #include "rule/compile.h"
 #include "rule/policies.h"
+#include "schema/progress.h"
 
 #define FIELDS "    fields: {id: string, n: int, ts: {type: timestamp, column: 'd:ts'}}\n"
 #define OLD FIELDS "    key: [field: id]\n"
@@ -193,8 +194,8 @@ KW_TEST(test_added, "/schema/placed/added")
         kw_policy_set_path_filled(policy, "t", "p", 40);
         kw_policy_set_path_filled(policy, "t", "gone", 50);
         kw_policy_set_path_filled(policy, "gone", "p", 50);
-        g_assert_cmpuint(table->paths[0].filled, ==, 30);
-        g_assert_cmpuint(path->filled, ==, 40);
+        g_assert_cmpuint(table->paths[0].progress->filled, ==, 30);
+        g_assert_cmpuint(path->progress->filled, ==, 40);
     }
 }
 

@@ -1,5 +1,6 @@
 /* What the policy snapshot states about a table: order of writes, lifetime, marker, generated fields. */
 #include "rule/policies.h"
+#include "schema/progress.h"
 
 #define ONE "    fields: {id: string, n: int}\n    key: [{field: id}]\n"
 #define TWO ONE "    paths: {second: {key: [{hash: id}, {field: id}]}}\n"
@@ -260,12 +261,12 @@ KW_TEST(test_path_states, "/schema/snapshot/path-states")
 {
     g_autoptr(kw_policy) policy = test_policy(TWO);
     const kw_table *table = kw_policy_table(policy, 0);
-    g_assert_null(table->paths[1].state);
+    g_assert_null(table->paths[1].progress->state);
     kw_policy_set_path_state(policy, 0, 1, &(kw_path_state){.name = "complete", .verified = true});
-    g_assert_cmpstr(table->paths[1].state, ==, "complete");
-    g_assert_true(table->paths[1].verified);
-    g_assert_null(table->paths[0].state);
-    g_assert_false(table->paths[0].verified);
+    g_assert_cmpstr(table->paths[1].progress->state, ==, "complete");
+    g_assert_true(table->paths[1].progress->verified);
+    g_assert_null(table->paths[0].progress->state);
+    g_assert_false(table->paths[0].progress->verified);
 }
 
 static void
