@@ -1,7 +1,8 @@
 #include "cli/private.h"
 
-#include <glib/gstdio.h>
+#include <ftw.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -12,7 +13,7 @@
 static const char policy[] = "listen: 127.0.0.1:0\n"
                              "admin: off\n"
                              "loops: 1\n"
-                             "store: {kind: \"null\"}\n"
+                             "store: {kind: embedded, path: store}\n"
                              "log: {level: error}\n"
                              "limits: {frame: 512MiB, ranges: 1000000}\n"
                              "timeouts: {frame: 5min, call: 10min}\n"
@@ -133,20 +134,26 @@ kw_private_address(const kw_private *self)
     return self->address;
 }
 
+static int
+remove_one(const char *path, const struct stat *about, int kind, struct FTW *at)
+{
+    (void)about;
+    (void)kind;
+    (void)at;
+    return remove(path);
+}
+
 void
 kw_private_stop(kw_private *self)
 {
     if (self == NULL)
         return;
     if (self->pid != 0) {
-        kill(self->pid, SIGKILL); /* it stores nothing */
+        kill(self->pid, SIGKILL); /* it stores nothing of value */
         waitpid(self->pid, NULL, 0);
     }
-    if (self->folder != NULL) {
-        g_unlink(self->policy_file);
-        g_unlink(self->port_file);
-        g_rmdir(self->folder);
-    }
+    if (self->folder != NULL)
+        nftw(self->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
     g_free(self->folder);
     g_free(self->policy_file);
     g_free(self->port_file);

@@ -1,5 +1,6 @@
-/* A private gateway: keywayd as a child process without a store, on a free port of 127.0.0.1, for commands
- * that need the gateway's functions but no stored data. It ends with this program, however that ends.
+/* A private gateway: keywayd as a child process, on a free port of 127.0.0.1, for commands that need the
+ * gateway's functions but no stored data. Its store is empty, in a temporary folder. It ends with this
+ * program, however that ends.
  */
 #pragma once
 
