@@ -173,10 +173,11 @@ shortage_of(const kw_arena *root, size_t more)
     return root->account ? kw_budget_shortage(root->account, root->held_all, more) : KW_SHORTAGE_NONE;
 }
 
+/* After the share was exceeded, memory can become short only if the arena was rewound in between. */
 static void
 note_shortage(kw_arena *root, kw_shortage shortage)
 {
-    if (root->shortage == KW_SHORTAGE_NONE)
+    if (root->shortage != KW_SHORTAGE_OF_MEMORY)
         root->shortage = shortage;
 }
 

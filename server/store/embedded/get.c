@@ -121,7 +121,8 @@ read_selected(get_job *job, kw_reader *reader, kw_row_filter *row_filter, kw_byt
 static bool
 check_effort(get_job *job)
 {
-    job->needs_disk = job->needs_disk || (job->memory_only && job->effort.over);
+    bool short_of_memory = job->effort.shortage != KW_SHORTAGE_NONE;
+    job->needs_disk = job->needs_disk || (job->memory_only && job->effort.over && !short_of_memory);
     return !job->effort.over || kw_effort_fail(&job->effort, "a row was read", &job->error);
 }
 

@@ -51,7 +51,7 @@ typedef struct embedded_scan {
     kw_effort effort; /* of the current fetch */
     uint64_t started_ns;
     bool at_end;
-    bool gave_up;           /* the current fetch ended with its deadline */
+    bool gave_up;           /* in this fetch: at the deadline, cancelled, or without memory */
     size_t unchecked_bytes; /* read since the last check of the time */
 
     uint32_t max_rows; /* the current fetch */

@@ -105,8 +105,14 @@ KW_TEST(test_arena_short_of_memory, "/effort/arena_short_of_memory")
     kw_budget_charge(KW_MEMORY_ROWS, -30 * MIB);
     kw_arena_reset(arena);
     kw_effort large = {.deadline = KW_DEADLINE_NONE, .arena = arena};
+    kw_arena_mark mark = kw_arena_mark_now(arena);
     kw_arena_alloc(arena, 40 * MIB);
     g_assert_true(kw_effort_spend(&large, KW_EFFORT_LOOK));
+    kw_arena_rewind(arena, mark);
+    kw_budget_charge(KW_MEMORY_ROWS, 50 * MIB);
+    kw_arena_alloc(arena, 10 * MIB);
+    g_assert_false(kw_effort_spend(&large, KW_EFFORT_LOOK));
+    kw_budget_charge(KW_MEMORY_ROWS, -50 * MIB);
     kw_arena_free(arena);
     kw_account_unref(account);
     kw_budget_configure(0);
