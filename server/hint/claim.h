@@ -10,7 +10,8 @@
  *    '-----> look -------|
  *                        '--> REFUSED  it holds X
  *
- * A step that was not met begins again with the read.
+ * A step that was not met begins again with the read. kw_hint_claim_next is only for certain answers. If ROW
+ * gets another one, the outcome is UNKNOWN; if another step does, it is FAILED, because the row was not sent.
  */
 #pragma once
 

@@ -1,12 +1,17 @@
 /* See clean.h. */
 #include "hint/clean.h"
 
+#include <glib.h>
+
 #define DAY_S (24 * 60 * 60)
 
 int64_t
 kw_hint_lag_ms(kw_write_order order, int64_t max_clock_skew_ms, int64_t window_ms, int64_t late_ms)
 {
-    return max_clock_skew_ms + (order == KW_WRITE_ORDER_STORE ? 0 : window_ms + late_ms);
+    if (order == KW_WRITE_ORDER_STORE)
+        return max_clock_skew_ms;
+    g_assert(late_ms != KW_HINT_NO_TIME);
+    return max_clock_skew_ms + window_ms + late_ms;
 }
 
 int64_t

@@ -37,7 +37,8 @@ typedef struct kw_hint_facts {
 } kw_hint_facts;
 
 /* How much a row's timestamp can be below the time at which the row was written: servers' clocks differ by
- * max_clock_skew_ms, and a stamp is taken before the put is sent. late_ms must be known. */
+ * max_clock_skew_ms, and a stamp is taken before the put is sent. late_ms must be known if the order is
+ * STAMP. */
 int64_t kw_hint_lag_ms(kw_write_order order, int64_t max_clock_skew_ms, int64_t window_ms, int64_t late_ms);
 /* After this time, no write that has written a hint can still write its row (G). KW_HINT_NO_TIME: unknown. */
 int64_t kw_hint_grace_ms(const kw_hint_limits *limits);

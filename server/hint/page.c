@@ -1,11 +1,13 @@
 /* See page.h. docs/design/paths.md gives the reasons. */
 #include "hint/page.h"
 
+#include <glib.h>
 #include <string.h>
 
 int64_t
 kw_hint_query_start_ms(int64_t earliest_ms, const kw_hint_limits *limits)
 {
+    g_assert(earliest_ms != KW_HINT_NO_TIME);
     return earliest_ms - limits->lag_ms;
 }
 

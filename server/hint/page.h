@@ -27,7 +27,7 @@ typedef struct kw_hint_row {
 } kw_hint_row;
 
 /* A row with this timestamp or a later one can have moved since the query began. earliest_ms: of the store's
- * clock before the first hint was read. The cursor contains it. */
+ * clock before the first hint was read; a query waits until it is known. The cursor contains the result. */
 int64_t kw_hint_query_start_ms(int64_t earliest_ms, const kw_hint_limits *limits);
 bool kw_hint_is_recent(int64_t newest_ms, int64_t start_ms);
 bool kw_hint_is_returned(const kw_hint_row *row, int64_t start_ms);

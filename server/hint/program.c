@@ -60,7 +60,7 @@ kw_hint_next_after(kw_hint_step step, kw_hint_reply reply)
     case KW_HINT_REPLY_OK:
         return KW_HINT_NEXT_STEP;
     case KW_HINT_REPLY_NOT_MET:
-        return step == COMPARE || step == REMOVE ? KW_HINT_NEXT_READ : KW_HINT_NEXT_NOT_MET;
+        return step == COMPARE || step == REMOVE ? KW_HINT_NEXT_AGAIN : KW_HINT_NEXT_NOT_MET;
     case KW_HINT_REPLY_FAILED:
         return KW_HINT_NEXT_FAILED;
     case KW_HINT_REPLY_DOUBTFUL:

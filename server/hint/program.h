@@ -63,7 +63,7 @@ typedef enum kw_hint_reply {
 
 typedef enum kw_hint_next {
     KW_HINT_NEXT_STEP,
-    KW_HINT_NEXT_READ,   /* again from READ, within the deadline */
+    KW_HINT_NEXT_AGAIN,  /* again from the first step, within the deadline */
     KW_HINT_NEXT_FAILED, /* the caller's outcome */
     KW_HINT_NEXT_UNKNOWN,
     KW_HINT_NEXT_NOT_MET

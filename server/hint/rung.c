@@ -22,7 +22,7 @@ static const place places[KW_HINT_PLACES] = {
     [KW_HINT_UNHINTED]    = {"unhinted",    {false, false, false,  false, false},    NOTHING,       NOTHING, false},
     [KW_HINT_MARKED]      = {"marked",      {true,  false, false,  false, false},    GRACE,         GRACE,   false},
     [KW_HINT_HINTING]     = {"hinting",     {true,  false, true,   false, false},    GRACE | COPY,  EXPIRY,  false},
-    [KW_HINT_SETTLED]     = {"settled",     {true,  false, true,   false, false},    GRACE | COPY,  EXPIRY,  true},
+    [KW_HINT_SETTLED]     = {"settled",     {true,  false, true,   false, false},    GRACE | COPY,  NOTHING, true},
     [KW_HINT_HINTED]      = {"hinted",      {true,  false, true,   false, true},     NOTHING,       NOTHING, false},
 
     [KW_HINT_HINTED_OLD]  = {"hinted-old",  {true,  true,  false,  true,  false},    NOTHING,       NOTHING, false},

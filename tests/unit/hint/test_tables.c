@@ -128,8 +128,8 @@ KW_TEST(test_programs, "/hint/tables/programs")
 KW_TEST(test_replies, "/hint/tables/replies")
 {
     g_assert_cmpint(kw_hint_next_after(KW_HINT_STEP_HINTS, KW_HINT_REPLY_OK), ==, KW_HINT_NEXT_STEP);
-    g_assert_cmpint(kw_hint_next_after(KW_HINT_STEP_REMOVE, KW_HINT_REPLY_NOT_MET), ==, KW_HINT_NEXT_READ);
-    g_assert_cmpint(kw_hint_next_after(KW_HINT_STEP_COMPARE, KW_HINT_REPLY_NOT_MET), ==, KW_HINT_NEXT_READ);
+    g_assert_cmpint(kw_hint_next_after(KW_HINT_STEP_REMOVE, KW_HINT_REPLY_NOT_MET), ==, KW_HINT_NEXT_AGAIN);
+    g_assert_cmpint(kw_hint_next_after(KW_HINT_STEP_COMPARE, KW_HINT_REPLY_NOT_MET), ==, KW_HINT_NEXT_AGAIN);
     g_assert_cmpint(kw_hint_next_after(KW_HINT_STEP_NATIVE, KW_HINT_REPLY_NOT_MET), ==, KW_HINT_NEXT_NOT_MET);
     g_assert_cmpint(kw_hint_next_after(KW_HINT_STEP_PUT, KW_HINT_REPLY_FAILED), ==, KW_HINT_NEXT_FAILED);
 }
@@ -304,6 +304,10 @@ KW_TEST(test_rungs, "/hint/tables/rungs")
     check_way(KW_WRITE_ORDER_STORE, KW_HINT_HINTED_OLD, KW_HINT_HINTED_NEW, 3);
     check_way(KW_WRITE_ORDER_STAMP, KW_HINT_HINTED_OLD, KW_HINT_HINTED_NEW, 4);
     check_way(KW_WRITE_ORDER_STORE, KW_HINT_HINTING_NEW, KW_HINT_HINTED_OLD, 2);
+    g_assert_cmpint(kw_hint_move_from(KW_HINT_HINTED, KW_WRITE_ORDER_STAMP, true).needs, ==, 0);
+    g_assert_cmpint(kw_hint_move_from(KW_HINT_SETTLED, KW_WRITE_ORDER_STAMP, true).needs, ==, 0);
+    g_assert_cmpint(kw_hint_move_from(KW_HINT_HINTING, KW_WRITE_ORDER_STAMP, true).needs, ==,
+                    KW_HINT_NEEDS_CURSOR_EXPIRY);
     g_assert_cmpstr(kw_hint_place_name(KW_HINT_SETTLED_OLD), ==, "settled-old");
     g_assert_cmpint(KW_HINT_NEEDS_GRACE, ==, KW_CHANGE_NEEDS_GRACE);
     g_assert_cmpint(KW_HINT_NEEDS_COPY, ==, KW_CHANGE_NEEDS_COPY);

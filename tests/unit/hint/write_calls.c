@@ -256,7 +256,7 @@ apply_compare(const search *with, const world *in, int index)
     world next = *in;
     call *of = &next.calls[index];
     if (in->row.writer.value != of->seen_writer) {
-        g_assert(kw_hint_next_after(KW_HINT_STEP_COMPARE, KW_HINT_REPLY_NOT_MET) == KW_HINT_NEXT_READ);
+        g_assert(kw_hint_next_after(KW_HINT_STEP_COMPARE, KW_HINT_REPLY_NOT_MET) == KW_HINT_NEXT_AGAIN);
         begin_again(with, in, index, "compare is not met");
         return;
     }
