@@ -39,7 +39,7 @@ finish(catalog_job *self, const kw_error *error)
     kw_control_request_finish(&self->request, error);
 }
 
-/* True if the gateway serves and has a catalog. Otherwise the job fails. */
+/* True if the gateway serves. Otherwise the job fails. */
 static bool
 can_begin(catalog_job *self)
 {
@@ -126,7 +126,7 @@ kw_catalog_jobs_forget(void *user, const kw_forget_command *command, kw_loop *lo
                        void *done_user)
 {
     static const kw_control_request_kind kind = {
-        .group = KW_REQUESTS_OTHER, .is_job = true, .run = run_forget, .reply = reply_forgotten};
+        .group = KW_REQUESTS_FORGET, .is_job = true, .run = run_forget, .reply = reply_forgotten};
     catalog_job *self = kw_control_request_new(sizeof *self, &kind, user, loop, done_user);
     self->command = (kw_forget_command){copy_text(self, command->table), copy_text(self, command->path),
                                         command->drop_rows};

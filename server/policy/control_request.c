@@ -5,11 +5,9 @@
 
 #define RETRY_MS 1000
 
-static const unsigned most[KW_REQUEST_GROUPS] = {[KW_REQUESTS_APPLY] = 4,
-                                                 [KW_REQUESTS_READ] = 16,
-                                                 [KW_REQUESTS_TRANSFER] = 2,
-                                                 [KW_REQUESTS_CHANGE] = 16,
-                                                 [KW_REQUESTS_OTHER] = UINT_MAX};
+static const unsigned most[KW_REQUEST_GROUPS] = {
+    [KW_REQUESTS_APPLY] = 4,   [KW_REQUESTS_READ] = 16,   [KW_REQUESTS_TRANSFER] = 2,
+    [KW_REQUESTS_CHANGE] = 16, [KW_REQUESTS_FORGET] = 16, [KW_REQUESTS_OTHER] = UINT_MAX};
 
 void *
 kw_control_request_new(size_t size, const kw_control_request_kind *kind, kw_control *control, kw_loop *loop,

@@ -5,8 +5,8 @@
  *     -> main loop: kind->run, at once or as a job -> ... -> kw_control_request_finish
  *     -> caller's loop: kind->reply -> the arena is freed
  *
- * When draining begins, all callers are answered with an error. Requests that have begun continue without a
- * caller; the others end. */
+ * When draining begins, all callers are answered with an error. Queued requests, and those that wait, end.
+ * Those in the middle of a step continue without a caller. */
 #pragma once
 
 #include "base/arena.h"
@@ -23,6 +23,7 @@ typedef enum kw_request_group {
     KW_REQUESTS_READ,     /* two texts */
     KW_REQUESTS_TRANSFER, /* copies of a page of the catalog */
     KW_REQUESTS_CHANGE,
+    KW_REQUESTS_FORGET,
     KW_REQUESTS_OTHER, /* without a maximum */
     KW_REQUEST_GROUPS
 } kw_request_group;
@@ -54,7 +55,8 @@ struct kw_control_request {
     _Atomic unsigned references; /* the request itself, and its reply */
 };
 
-/* A request in a struct of `size` bytes, which is zeroed otherwise. loop NULL: no caller waits. Any thread.
+/* Allocates a zeroed struct of `size` bytes that begins with a request. loop NULL: no caller waits. Any
+ * thread.
  */
 void *kw_control_request_new(size_t size, const kw_control_request_kind *kind, struct kw_control *control,
                              kw_loop *loop, void *user);

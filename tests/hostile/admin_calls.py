@@ -7,7 +7,8 @@ import threading
 import time
 import unittest
 
-from keyway_gateway import PATIENCE, POLICY, Gateway, call_message, is_built_with, is_sanitized, record, wait_until
+from keyway_gateway import (PATIENCE, POLICY, Gateway, call_message, is_built_with, is_sanitized, receive_frame, record,
+                            reply_result, wait_until)
 from keyway_thrift import Admin
 from keyway_thrift.ttypes import Candidate, Code, KeywayError, NamedQuery, Options, Query
 
@@ -112,6 +113,13 @@ def endless():
     return [Candidate(name=str(i), text=text) for i in range(8)], None, sample, queries, None
 
 
+def failure_of(reply):
+    try:
+        return reply_result(Admin.Client, reply)
+    except KeywayError as error:
+        return error
+
+
 def advise_message():
     return call_message(Admin.advise_args(*endless()))
 
@@ -148,6 +156,16 @@ class LongCallers:
     def close(self):
         for connection in self.connections:
             connection.close()
+
+
+class Queue(unittest.TestCase):
+    def test_pipelined_forgets(self):
+        """Calls that change the catalog run one after another. A caller that pipelines them gets BUSY."""
+        with Gateway() as gateway, contextlib.closing(gateway.connect()) as connection:
+            connection.sendall(call_message(Admin.forget_args(table="events")) * 100)
+            gateway.admin().reload()
+            codes = {failure_of(receive_frame(connection)).code for _ in range(100)}
+            self.assertEqual(codes, {Code.REFUSED, Code.BUSY})
 
 
 class Shares(unittest.TestCase):
