@@ -117,8 +117,8 @@ kw_workers_are_busy(kw_workers *workers)
     return running == workers->count;
 }
 
-/* The job to drop for a new one of this peer: one whose deadline has passed, else the newest job of the peer
- * with the most waiting jobs. NULL if no peer has more than this one with the new job. */
+/* The job to drop for a new one of this peer: one whose deadline has passed, else the last job, by round, of
+ * the peer with the most waiting jobs. NULL if no peer has more than this one with the new job. */
 static kw_worker_job *
 choose_to_drop(const kw_workers *workers, uint32_t peer)
 {

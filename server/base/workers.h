@@ -12,8 +12,8 @@
  * equal, each caller gets one job in each round. When all threads are busy, a job that has run for
  * KW_WORKER_SLICE_MS must yield to a waiting job whose peer (or caller, within one peer) has fewer running
  * jobs. When the queue is full, a new job replaces a waiting one whose deadline has passed. If there is none,
- * it replaces the newest job of the peer with the most waiting jobs, if its own peer has fewer even with the
- * new job.
+ * it replaces the last job, by round, of the peer with the most waiting jobs, if its own peer has fewer even
+ * with the new job.
  */
 #pragma once
 

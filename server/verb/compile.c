@@ -17,13 +17,21 @@ struct kw_compiling {
 static const kw_error too_many = {
     .code = KW_BUSY, .retry_after_ms = RETRY_MS, .text = "too many filters wait to be compiled"};
 
+/* True, with the error, if the deadline has passed. */
+static bool
+is_late(kw_compiling *self)
+{
+    if (!kw_deadline_passed(self->job.deadline))
+        return false;
+    kw_error_set(&self->error, KW_TIMEOUT, "the deadline passed before the filter was compiled");
+    return true;
+}
+
 static void
 compile(kw_worker_job *job)
 {
     kw_compiling *self = (kw_compiling *)job;
-    if (kw_deadline_passed(job->deadline))
-        kw_error_set(&self->error, KW_TIMEOUT, "the deadline passed before the filter was compiled");
-    else
+    if (!is_late(self))
         self->good = kw_prepared_compile(self->prepared, &self->error);
 }
 
@@ -31,7 +39,9 @@ static void
 compiled(kw_worker_job *job)
 {
     kw_compiling *self = (kw_compiling *)job;
-    kw_error error = job->dropped ? too_many : self->error;
+    if (job->dropped && !is_late(self))
+        self->error = too_many;
+    kw_error error = self->error;
     bool good = self->good;
     kw_compiled done = self->done;
     void *user = self->user;
