@@ -49,7 +49,7 @@ struct kw_control {
     kw_store *store;
     kw_store_handle *handle; /* of the main loop */
     kw_sequences *sequences;
-    kw_catalog *catalog; /* NULL if the store keeps nothing */
+    kw_catalog *catalog;
     kw_service *service;
     char *id; /* unique among the gateways of the store */
 

@@ -23,7 +23,7 @@ struct kw_preparing {
     const kw_version_draft *next;
     const kw_change_step *step;
     bool begins;
-    kw_admission *admission; /* NULL before the comparison, or for a store without catalog */
+    kw_admission *admission; /* NULL before the comparison */
     unsigned tries;
     kw_timer *timer; /* a pause before a retry, or the time limit of a hold */
     bool waiting;    /* waits for the timer, or until calls end */

@@ -109,7 +109,7 @@ is_outdated(gpointer name, gpointer pointer, gpointer now_ns)
 static bool
 must_sample(const kw_admission *admission, const kw_table *table, size_t path)
 {
-    return path < table->paths_count && !table->model->accept_unverified &&
+    return path < table->queried_paths_count && !table->model->accept_unverified &&
            kw_admission_is_unchecked(admission, table->number, path);
 }
 

@@ -44,10 +44,12 @@ typedef enum kw_content {
     KW_CONTENT_RECORDS,  /* each row is a record; roles say what operations do with it */
     KW_CONTENT_LOCATORS, /* each row has the row keys of a record in the placements whose rule chooses a
                             bucket at each put: an association (path/association.h) */
-    KW_CONTENT_HINTS     /* a row key has fields that change, and says that the record has or had them */
+    KW_CONTENT_HINTS     /* a row key has fields that change, and says that the record has or had them
+                            (server/hint); not created at present */
 } kw_content;
 
-/* Which records a placement holds: all, or those with one value of a field. */
+/* Which records a placement holds: all, or those with one value of a field. Every placement holds all at
+ * present. */
 typedef struct kw_scope {
     const kw_field *field; /* NULL: all records */
     kw_value value;

@@ -184,8 +184,7 @@ typedef struct kw_service_settings {
      * done on `loop` with the store tables that were emptied; the texts live until done returns. */
     void (*forget)(void *user, const kw_forget_command *command, kw_loop *loop, kw_forget_done done,
                    void *done_user);
-    /* Admin.verify: records it in the catalog. Copies its argument, and calls done on `loop`. NULL: there is
-     * no catalog. */
+    /* Admin.verify: records it in the catalog. Copies its argument, and calls done on `loop`. */
     void (*verified)(void *user, const kw_verified_rows *rows, kw_loop *loop, kw_verified_done done,
                      void *done_user);
     /* Called when createTable has created store tables; can be NULL. The texts live until it returns. */

@@ -1,10 +1,9 @@
 /* One connection to a Thrift2 server: TCP by libuv, TLS if configured, requests and replies.
  *
- *                           .--> LOST --> GONE (freed) <---------------.
- *                           |  (any failure, at any time; then freed)   |
- *   RESOLVING --> CONNECTING --> GREETING --> READY --> RETIRED --------'
- *   (uv_getaddrinfo)  (TCP)    (TLS, first    (calls)   (a deadline passed: no new calls; late
- *                               ping answered)           replies and closeScanner only)
+ *   NEW --> RESOLVING --> CONNECTING --> GREETING --> READY --> RETIRED
+ *           (uv_getaddrinfo)  (TCP)    (TLS, first    (calls)   (a deadline passed: no new calls; late
+ *                                       ping answered)           replies and closeScanner only)
+ *   all but NEW --> LOST --> GONE (freed)
  *
  * A channel is READY only after the server has answered a ping, because a server at its connection limit
  * accepts connections and never answers. Thrift2 answers in order. A reply with an unexpected sequence id or
@@ -109,7 +108,7 @@ void kw_hbase_channel_open(kw_hbase_server *server, kw_deadline open_deadline);
 bool kw_hbase_channel_try_next_address(kw_hbase_channel *channel);
 
 /* Encodes and sends the call; in_flight must be below KW_HBASE_PIPELINE_MAX. LIMIT if the request is longer
- * than the server accepts; nothing is sent then. If the socket fails, `lost` follows in a later loop
+ * than the server accepts; nothing is sent then. If the socket fails, the channel is lost in a later loop
  * iteration. */
 bool kw_hbase_channel_send(kw_hbase_channel *channel, kw_hbase_call *call, kw_error *ret_error);
 
@@ -127,9 +126,9 @@ void kw_hbase_channel_ping(kw_hbase_channel *channel);
 /* Changes the state from READY to RETIRED. The channel is closed at `deadline` at the latest. */
 void kw_hbase_channel_retire(kw_hbase_channel *channel, kw_deadline deadline);
 
-/* Closes the channel; `lost` follows in a later loop iteration. Only the first reason is kept. */
+/* Closes the channel, which is GONE in a later loop iteration. Only the first reason is kept. */
 void kw_hbase_channel_close(kw_hbase_channel *channel, kw_hbase_loss loss, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* For `lost`: removes and returns the oldest call in flight, NULL if there is no more. */
+/* Of a lost channel: removes and returns the oldest call in flight, NULL if there is no more. */
 kw_hbase_call *kw_hbase_channel_pop_call(kw_hbase_channel *channel);

@@ -11,10 +11,12 @@ void kw_hbase_channel_charge(kw_hbase_channel *channel);
 void kw_hbase_channel_flush(kw_hbase_channel *channel);
 void kw_hbase_channel_read_start(kw_hbase_channel *channel);
 
-/* server.c: the channel is READY; a reply has arrived; it was LOST, and is freed afterwards. `call` is NULL
- * if the reply belongs to a forgotten call or a ping. */
+/* server.c */
+/* The channel has become READY. */
 void kw_hbase_server_ready(kw_hbase_channel *channel);
+/* A reply has arrived. call NULL: it was forgotten, or is a ping. */
 void kw_hbase_server_answered(kw_hbase_channel *channel, kw_hbase_call *call, const kw_wire_message *message);
+/* The socket of a LOST channel is closed. The caller frees the channel afterwards. */
 void kw_hbase_server_lost(kw_hbase_channel *channel);
 
 /* connect.c: handles the reply to the first ping. */

@@ -2,7 +2,7 @@
  *
  * A name can have several addresses. They are tried in order, and each gets an equal part of the time that is
  * left, so that an address that does not answer leaves time for the others. The memory is freed when neither
- * the resolver nor the socket uses it, after `lost` was called.
+ * the resolver nor the socket uses it, after kw_hbase_server_lost was called.
  */
 #include "store/hbase/link/channel_private.h"
 #include "store/hbase/link/move.h"

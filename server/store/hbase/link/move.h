@@ -1,6 +1,7 @@
 /* The states of the channels and of the calls of a pool; channel.h and pool.h have the pictures. The
  * functions here are the only ones that change a state, and with it the lists and counts that depend on it.
- * They assert that the move is allowed. */
+ * They assert that the move is allowed. Only the sweep takes active calls out of their list while it works.
+ */
 #pragma once
 
 #include "store/hbase/link/pool.h"
