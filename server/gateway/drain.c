@@ -70,8 +70,7 @@ on_drained(void *user)
     kw_net_free(gateway->net);
     gateway->net = NULL;
     gateway->control.open = false;
-    if (gateway->control.catalog) /* so that the puts with which the gateway gives up its changes complete */
-        kw_catalog_end_repeats(gateway->control.catalog);
+    kw_catalog_end_repeats(gateway->control.catalog); /* so that the puts that give up its changes complete */
     kw_coordinator_when_idle(gateway->control.coordinator, on_idle, gateway);
 }
 

@@ -19,9 +19,9 @@ kw_hazards_check(const kw_policy *policy, kw_admission *admission, const bool *o
     for (size_t i = 0; i < kw_policy_hazards_count(policy); i++) {
         const kw_hazard *hazard = kw_policy_hazard(policy, i);
         size_t table = hazard->table->number;
-        if (admission && kw_admission_refusal(admission, table))
+        if (kw_admission_refusal(admission, table))
             continue; /* the table is not served */
-        if (admission && optional[table])
+        if (optional[table])
             leave_out(admission, policy, hazard);
         else
             kw_diagnostics_add(problems, hazard->mark, hazard->hint, "%s", hazard->text);

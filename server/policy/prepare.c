@@ -60,13 +60,12 @@ report(kw_task *task)
     preparing *self = KW_CONTAINER(task, preparing, end);
     self->control->present_preparation = NULL;
     bool good = self->error.code == KW_OK;
-    if (good && self->admission) {
+    if (good) {
         kw_table_states_set(self->policy, self->admission);
         kw_admission_serve(self->admission);
         kw_row_checks_serve(self->control->row_checks, self->policy);
-    }
-    if (good)
         kw_zone_warnings_serve(self->control, self->policy);
+    }
     self->done(self->user, good ? NULL : &self->error);
     release(self);
     kw_timer_free(self->timer);
@@ -147,10 +146,6 @@ on_committed(void *user, const kw_error *error)
 static void
 commit(preparing *self)
 {
-    if (!self->admission) {
-        finish(self, NULL);
-        return;
-    }
     if (kw_policy_model(self->policy)->policy_in_store)
         kw_admission_set_version(self->admission, kw_policy_version(self->policy) - (self->next ? 1 : 0),
                                  self->next);
@@ -176,7 +171,7 @@ hold(preparing *self)
 {
     const char *const *tables;
     bool serving = kw_control_is_in_service(self->control);
-    if (!self->admission || !serving || kw_admission_hold(self->admission, &tables) == 0) {
+    if (!serving || kw_admission_hold(self->admission, &tables) == 0) {
         commit(self);
         return;
     }
@@ -273,7 +268,7 @@ static bool
 leaves_out(preparing *self, const kw_error *error)
 {
     bool own = error->code != KW_UNAVAILABLE && error->code != KW_TIMEOUT && error->code != KW_BUSY;
-    if (!own || !self->admission || !kw_admission_is_optional(self->admission, self->table))
+    if (!own || !kw_admission_is_optional(self->admission, self->table))
         return false;
     kw_admission_leave_out(self->admission, self->table, error);
     return true;
@@ -301,7 +296,7 @@ create_next(preparing *self)
     if (is_ending(self))
         return;
     begin_step(self);
-    while (self->admission && self->table < kw_policy_table_count(self->policy) &&
+    while (self->table < kw_policy_table_count(self->policy) &&
            kw_admission_refusal(self->admission, self->table))
         self->table++;
     if (!creates_tables(&model->store) || self->table == kw_policy_table_count(self->policy)) {
