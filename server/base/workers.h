@@ -11,9 +11,9 @@
  * with the fewest running jobs, and within that peer one of the caller with the fewest. Where these are
  * equal, each caller gets one job in each round. When all threads are busy, a job that has run for
  * KW_WORKER_SLICE_MS must yield to a waiting job whose peer (or caller, within one peer) has fewer running
- * jobs. When the queue is full, a new job replaces a waiting one whose deadline has passed. If there is none,
- * it replaces the last job, by round, of the peer with the most waiting jobs, if its own peer has fewer even
- * with the new job.
+ * jobs. When the queue is full, a new job replaces a waiting one: one whose deadline has passed, or else the
+ * last job, by round, of the peer with the most waiting jobs. It is refused if no peer has more of them than
+ * its own peer, with the new job.
  */
 #pragma once
 
