@@ -410,6 +410,7 @@ work_fetch(kw_pool_job *job)
                kw_budget_pressure(scan->spec.account) != KW_PRESSURE_NONE) {
         drop_iterator(scan);
     }
+    kw_row_filter_rest(&scan->row_filter);
     kw_loop_post(scan->base.handle->loop, &scan->job.task);
 }
 

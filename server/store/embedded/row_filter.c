@@ -49,6 +49,13 @@ kw_row_filter_begin_row(kw_row_filter *row_filter, kw_version_filter *version_fi
     kw_version_filter_set_output(version_filter, &row_filter->scratch);
 }
 
+void
+kw_row_filter_rest(kw_row_filter *row_filter)
+{
+    if (kw_row_filter_is_active(row_filter))
+        kw_arena_reset(row_filter->scratch.arena);
+}
+
 static void
 copy_row(const kw_row *row, size_t count, kw_rows *rows, kw_row *ret_row)
 {

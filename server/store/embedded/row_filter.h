@@ -33,3 +33,7 @@ void kw_row_filter_begin_row(kw_row_filter *row_filter, kw_version_filter *versi
  * in the arena of `rows`; its size is added to rows->bytes. */
 kw_filter_verdict kw_row_filter_apply(kw_row_filter *row_filter, kw_row *row, kw_rows *rows, kw_row *ret_row,
                                       kw_error *ret_error);
+
+/* Frees the memory of the last row: a scan that waits for its next fetch does not hold it. The row filter can
+ * be inactive. */
+void kw_row_filter_rest(kw_row_filter *row_filter);
