@@ -26,7 +26,6 @@ from walk import callers, hostile, idl, lawful, tables, watch
 MIB = 1024 * 1024
 WRITE_BUFFERS = 64 * MIB  # of the embedded store; not part of limits.memory
 MERGES = 14 * lawful.VALUE_BYTES  # what the store needs to merge files; the same
-SCANS = 24 * lawful.VALUE_BYTES  # the blocks that open scans hold, one of each file; the same
 SEED = int(os.environ.get("KW_SEED", time.time_ns() % 2**32))
 CHOSEN = os.environ.get("KW_WALK", "some")
 WALKS = unittest.skipIf(is_sanitized() and CHOSEN == "some", "without KW_WALK, the walk has bounds for the build without a sanitizer")
@@ -146,7 +145,7 @@ class Walk:
 
     def judge_process(self, cases, peak, seen):
         """What the cases did to the process and to another caller."""
-        allowed = int(self.budget * 1.15 + self.at_rest + WRITE_BUFFERS + MERGES + SCANS)
+        allowed = int(self.budget * 1.15 + self.at_rest + WRITE_BUFFERS + MERGES)
         if not is_sanitized() and peak > allowed:
             self.fail(cases, f"the resident size was {peak // MIB} MiB; {allowed // MIB} are allowed")
         if seen.failures:

@@ -213,11 +213,13 @@ write_entries(kw_committer *committer, bool synced, kw_error *ret_error)
     uint64_t began_ns = kw_clock_mono_ns();
     bool has_entries = committer->collector.batch.bytes > 0;
     kw_stamps_add_mark_if_needed(&committer->store->stamps, &committer->collector.batch);
+    kw_blocks_add_mark_if_needed(&committer->store->blocks, &committer->collector.batch);
     int64_t bytes = (int64_t)committer->collector.batch.bytes;
     kw_budget_charge(KW_MEMORY_STORE, bytes);
     bool good = kw_entries_write(&committer->collector.batch, &committer->store->engine, synced, ret_error);
     kw_budget_charge(KW_MEMORY_STORE, -bytes);
     kw_stamps_written(&committer->store->stamps, good);
+    kw_blocks_written(&committer->store->blocks, good);
     if (has_entries && synced && good)
         kw_acknowledged_note(&committer->store->acknowledged,
                              rocksdb_get_latest_sequence_number(committer->store->engine.db));

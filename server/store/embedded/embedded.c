@@ -109,7 +109,8 @@ open_parts(kw_embedded *store, const kw_model_embedded *settings, kw_error *ret_
     store->tables = kw_embedded_tables_new();
     if (!kw_engine_open(&store->engine, rows, settings->cache_bytes, store->tables, ret_error) ||
         !kw_embedded_tables_load(store->tables, store->engine.db, ret_error) ||
-        !kw_stamps_load(&store->stamps, store->engine.db, ret_error))
+        !kw_stamps_load(&store->stamps, store->engine.db, ret_error) ||
+        !kw_blocks_load(&store->blocks, &store->engine, ret_error))
         return false;
     if (!kw_folder_mark_filled(store->path, ret_error) ||
         !kw_acknowledged_open(&store->acknowledged, store->path,

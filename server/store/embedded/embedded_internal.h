@@ -19,6 +19,7 @@
 #include "base/thread.h"
 #include "store/class.h"
 #include "store/embedded/acknowledged.h"
+#include "store/embedded/blocks.h"
 #include "store/embedded/engine.h"
 #include "store/embedded/stamps.h"
 #include "store/embedded/tables.h"
@@ -42,6 +43,7 @@ struct kw_embedded {
     kw_engine engine;
     kw_stamps stamps; /* used by the committer only; so is the next member */
     kw_acknowledged acknowledged;
+    kw_blocks blocks;
     kw_committer *committer;
     kw_pool *pool;
     kw_pool *filter_pool;                    /* for reads whose filter can take long */
@@ -148,6 +150,7 @@ struct kw_entries {
     size_t count; /* added since kw_entries_begin */
     size_t bytes;
     size_t savepoint_bytes; /* value of `bytes` at the savepoint */
+    size_t largest_bytes;   /* of an entry added since kw_entries_begin */
     kw_buffer key;
 };
 

@@ -15,12 +15,7 @@
 #define LEVEL0_FILES 6
 #define LEVEL1_BYTES ((uint64_t)128 * 1024 * 1024)
 #define FILE_BYTES ((uint64_t)32 * 1024 * 1024)
-#define BLOCK_BYTES ((size_t)16 * 1024)
-/* With long keys, the index of a file can be larger than the cache. A file of values that compress well has
- * so many rows that its filter is larger than a shard of the cache, a 64th of it by default. So both are read
- * in parts of at most this size. The keys of an index are stored without the prefix that they share with the
- * previous key. */
-#define INDEX_PART_BYTES ((size_t)256 * 1024)
+/* The keys of an index are stored without the prefix that they share with the previous key. */
 #define INDEX_RESTART 16
 #define BLOOM_BITS 10.0
 
@@ -181,7 +176,7 @@ set_table_format(kw_engine *engine)
 {
     rocksdb_block_based_table_options_t *format = rocksdb_block_based_options_create();
     rocksdb_block_based_options_set_block_cache(format, engine->cache);
-    rocksdb_block_based_options_set_block_size(format, BLOCK_BYTES);
+    rocksdb_block_based_options_set_block_size(format, KW_BLOCK_BYTES);
     rocksdb_block_based_options_set_format_version(format, 5);
     rocksdb_block_based_options_set_filter_policy(format, rocksdb_filterpolicy_create_bloom_full(BLOOM_BITS));
     rocksdb_block_based_options_set_whole_key_filtering(format, 0);
@@ -194,7 +189,7 @@ set_table_format(kw_engine *engine)
     rocksdb_block_based_options_set_index_type(format,
                                                rocksdb_block_based_table_index_type_two_level_index_search);
     rocksdb_block_based_options_set_partition_filters(format, 1);
-    rocksdb_block_based_options_set_metadata_block_size(format, INDEX_PART_BYTES);
+    rocksdb_block_based_options_set_metadata_block_size(format, KW_INDEX_PART_BYTES);
     rocksdb_block_based_options_set_index_block_restart_interval(format, INDEX_RESTART);
     rocksdb_block_based_options_set_pin_top_level_index_and_filter(format, 0);
     rocksdb_options_set_block_based_table_factory(engine->options, format);

@@ -8,6 +8,13 @@
 
 #include "store/embedded/tables.h"
 
+/* A block of a file ends with the entry that makes it larger than this, uncompressed. */
+#define KW_BLOCK_BYTES ((size_t)16 * 1024)
+/* With long keys, the index of a file can be larger than the cache. A file of values that compress well has
+ * so many rows that its filter is larger than a shard of the cache, a 64th of it by default. So both are read
+ * in parts of at most this size. */
+#define KW_INDEX_PART_BYTES ((size_t)256 * 1024)
+
 typedef struct kw_engine {
     rocksdb_t *db;
     rocksdb_options_t *options;

@@ -28,7 +28,7 @@ kw_entries_begin(kw_entries *batch, bool indexed)
 {
     g_assert(batch->bytes == 0); /* the last batch was written */
     batch->is_indexed = indexed;
-    batch->count = 0;
+    batch->count = batch->largest_bytes = 0;
 }
 
 void
@@ -40,6 +40,7 @@ kw_entries_put(kw_entries *batch, kw_bytes key, kw_bytes value)
     else
         rocksdb_writebatch_put(batch->plain, key_data, key.size, value_data, value.size);
     batch->bytes += key.size + value.size;
+    batch->largest_bytes = MAX(batch->largest_bytes, key.size + value.size);
     batch->count++;
 }
 

@@ -236,6 +236,9 @@ read_all(get_job *job)
     job->effort.arena = job->rows->arena;
     job->limit_reached = job->too_large = false;
     job->rows->rows = KW_ARENA_ARRAY(job->rows->arena, kw_row, job->count);
+    kw_iterator_blocks blocks = {0}; /* of a read from memory: those are in the cache */
+    if (!job->memory_only)
+        blocks = kw_blocks_begin(&store->blocks, !job->gets[0]->keep_blocks_out_of_cache);
     rocksdb_iterator_t *at = rocksdb_create_iterator(store->engine.db, options_of(job));
     bool good = true;
     for (size_t i = 0; good && i < job->count; i++)
@@ -243,6 +246,7 @@ read_all(get_job *job)
     kw_selection_clear(&job->selection);
     job->selected = NULL;
     rocksdb_iter_destroy(at);
+    kw_blocks_end(&store->blocks, &blocks);
     job->rows->count = job->rows->scanned = job->count;
     return good;
 }

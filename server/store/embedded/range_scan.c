@@ -1,9 +1,10 @@
 /* Range scans. A fetch is a job for a reader thread.
  *
  * An iterator shows the store as it was when the iterator was created, and keeps old data from being freed. A
- * scan keeps its iterator between fetches while the caller announces more fetches. If the scan has none, or
- * one that is older than ITERATOR_LIFE_MS, a fetch creates an iterator and seeks to the first row that was
- * not read. In all cases each row is consistent in itself.
+ * scan keeps its iterator between fetches while the caller announces more fetches, if the blocks that it
+ * holds are charged (blocks.h). If the scan has none, or one that is older than ITERATOR_LIFE_MS, a fetch
+ * creates an iterator and seeks to the first row that was not read. In all cases each row is consistent in
+ * itself.
  */
 #include "base/container.h"
 #include "base/metrics.h"
@@ -27,7 +28,7 @@
 /* A fetch also ends when its rows hold twice its maximum of bytes, but not before they hold this much: the
  * values of small cells are only a part of their memory. */
 #define LEAST_MEMORY ((size_t)256 * 1024)
-/* Estimates of the memory of a scan, apart from its arena, and of an iterator. */
+/* Estimates of the memory of a scan, apart from its arena, and of an iterator, apart from its blocks. */
 #define SCAN_BYTES ((int64_t)2 * 1024)
 #define ITERATOR_BYTES ((int64_t)32 * 1024)
 
@@ -42,6 +43,7 @@ typedef struct embedded_scan {
     rocksdb_readoptions_t *options;
     rocksdb_iterator_t *iterator; /* NULL: the next fetch creates it */
     kw_deadline iterator_deadline;
+    kw_iterator_blocks iterator_blocks;
     kw_reader reader;
     kw_row_filter row_filter;
     kw_buffer lowest, highest; /* the bounds of the range as keys: inclusive, exclusive */
@@ -82,12 +84,19 @@ scan_of_job(kw_pool_job *job)
 
 /* --- on a reader thread --------------------------------------------------------------------------- */
 
+static kw_blocks *
+blocks_of(const embedded_scan *scan)
+{
+    return &((const kw_embedded_handle *)scan->base.handle)->store->blocks;
+}
+
 static void
 drop_iterator(embedded_scan *scan)
 {
     if (!scan->iterator)
         return;
     rocksdb_iter_destroy(scan->iterator);
+    kw_blocks_end(blocks_of(scan), &scan->iterator_blocks);
     kw_account_charge(scan->spec.account, KW_MEMORY_STORE, -ITERATOR_BYTES);
     scan->iterator = NULL;
 }
@@ -163,8 +172,9 @@ static void
 open_iterator(embedded_scan *scan)
 {
     rocksdb_t *db = ((kw_embedded_handle *)scan->base.handle)->store->engine.db;
-    scan->iterator = scan->reader.iterator = rocksdb_create_iterator(db, scan->options);
     kw_account_charge(scan->spec.account, KW_MEMORY_STORE, ITERATOR_BYTES);
+    scan->iterator_blocks = kw_blocks_begin(blocks_of(scan), !scan->spec.keep_blocks_out_of_cache);
+    scan->iterator = scan->reader.iterator = rocksdb_create_iterator(db, scan->options);
     scan->iterator_deadline = kw_deadline_in_ms(ITERATOR_LIFE_MS);
     const kw_buffer *from = scan->resume.size     ? &scan->resume
                             : scan->spec.reversed ? &scan->highest
@@ -398,18 +408,26 @@ fetch(embedded_scan *scan)
     return true;
 }
 
+/* True if the scan keeps its iterator until the next fetch. */
+static bool
+keeps_iterator(embedded_scan *scan)
+{
+    return !scan->at_end && scan->more_hint && scan->iterator &&
+           kw_budget_pressure(scan->spec.account) == KW_PRESSURE_NONE &&
+           kw_blocks_keep(blocks_of(scan), &scan->iterator_blocks);
+}
+
 static void
 work_fetch(kw_pool_job *job)
 {
     embedded_scan *scan = scan_of_job(job);
-    if (!fetch(scan)) {
+    bool good = fetch(scan);
+    if (!good) {
         kw_rows_free(scan->rows);
         scan->rows = NULL;
-        drop_iterator(scan);
-    } else if (scan->at_end || !scan->more_hint ||
-               kw_budget_pressure(scan->spec.account) != KW_PRESSURE_NONE) {
-        drop_iterator(scan);
     }
+    if (!good || !keeps_iterator(scan))
+        drop_iterator(scan);
     kw_row_filter_rest(&scan->row_filter);
     kw_loop_post(scan->base.handle->loop, &scan->job.task);
 }

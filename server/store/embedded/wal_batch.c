@@ -1,5 +1,6 @@
 #include "store/embedded/wal_batch.h"
 
+#include "store/embedded/blocks.h"
 #include "store/embedded/key.h"
 #include "store/embedded/stamps.h"
 
@@ -49,7 +50,7 @@ count_row(kw_wal_batch *batch, kw_bytes key, kw_bytes *before)
 {
     size_t size = kw_key_row_size(key);
     kw_bytes row = kw_bytes_of(key.data, size);
-    if (kw_stamps_is_mark(key))
+    if (kw_stamps_is_mark(key) || kw_blocks_is_mark(key))
         return;
     if (size == 0)
         batch->tables++;
