@@ -15,7 +15,7 @@ LIMIT = 64 * MIB
 VALUE_BYTES = 5 * MIB
 FILES = 14 * VALUE_BYTES  # what the store needs to read files; not part of limits.memory
 BUCKETS = 32
-CALLERS = callers.Mode(4, 3, reads=True, closes=False)
+CALLERS = callers.Mode(4, 2, reads=True, closes=False)
 SMALL_ROWS = 20000
 LARGE_ROWS = 48
 
@@ -23,6 +23,7 @@ POLICY = f"""\
 listen: 127.0.0.1:0
 admin: 127.0.0.1:0
 loops: 2
+timeouts: {{{{call: 60s}}}}
 limits: {{{{memory: 64MiB, frame: 8MiB}}}}
 store: {{{{kind: embedded, path: {{folder}}/data, cache: 8MiB}}}}
 tables:
@@ -54,7 +55,7 @@ class OpenScans(unittest.TestCase):
         with Gateway(POLICY, folder=self.filled.folder) as gateway:
             at_rest = gateway.resident_bytes()
             gateway.reset_peak()
-            outcomes = callers.run(gateway, [(message, CALLERS) for message in messages], 60, LIMIT)
+            outcomes = callers.run(gateway, [(message, CALLERS) for message in messages], 120, LIMIT)
             most = gateway.peak_resident_bytes()
             allowed = int(LIMIT * 1.15) + at_rest + FILES
             print(f"at rest {at_rest // MIB} MiB, at most {most // MIB} MiB of {allowed // MIB} MiB; {[one.codes for one in outcomes]}")
