@@ -215,6 +215,7 @@ write_entries(kw_committer *committer, bool synced, kw_error *ret_error)
     kw_stamps_add_mark_if_needed(&committer->store->stamps, &committer->collector.batch);
     kw_blocks_add_mark_if_needed(&committer->store->blocks, &committer->collector.batch);
     int64_t bytes = (int64_t)committer->collector.batch.bytes;
+    atomic_fetch_add_explicit(&committer->store->written_bytes, (uint64_t)bytes, memory_order_relaxed);
     kw_budget_charge(KW_MEMORY_STORE, bytes);
     bool good = kw_entries_write(&committer->collector.batch, &committer->store->engine, synced, ret_error);
     kw_budget_charge(KW_MEMORY_STORE, -bytes);

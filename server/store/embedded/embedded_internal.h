@@ -55,6 +55,7 @@ struct kw_embedded {
     _Atomic bool backing_up;                 /* a backup is being made (backup.c) */
     _Atomic kw_disk_state disk;
     _Atomic size_t open_scans;
+    _Atomic uint64_t written_bytes; /* by all commits */
 };
 
 /* --- the store handle (handle.c) ---------------------------------------------------------------- */
@@ -69,6 +70,8 @@ struct kw_embedded_handle {
     kw_pool_job *jobs_first, *jobs_last;
     kw_pool_job *slow_first, *slow_last; /* jobs for the filter threads */
     size_t in_flight;
+    GQueue waiting_scans; /* range scans that keep their iterators until their next fetch (range_scan.c) */
+    uint64_t looked_at_bytes; /* written_bytes when these were last looked at */
     kw_commit *spare_commits;
     void (*closed)(void *user); /* set by close; NULL before */
     void *closed_user;
@@ -272,6 +275,8 @@ kw_range_scan *kw_embedded_open_range_scan(kw_store_handle *handle, const kw_ran
 void kw_embedded_range_scan_fetch(kw_range_scan *scan, uint32_t max_rows, size_t max_bytes, bool more_hint,
                                   kw_deadline deadline, kw_get_done done, void *user);
 void kw_embedded_range_scan_close(kw_range_scan *scan);
+/* On the loop: drops the iterators of waiting scans that keep old write buffers from being freed. */
+void kw_embedded_drop_old_iterators(kw_embedded_handle *handle);
 
 void kw_embedded_describe_table(kw_store_handle *handle, kw_bytes table, kw_deadline deadline,
                                 kw_table_facts_done done, void *user);

@@ -33,6 +33,7 @@ static void
 flush_after(uv_check_t *handle)
 {
     flush(handle->data);
+    kw_embedded_drop_old_iterators(handle->data);
 }
 
 void
@@ -270,6 +271,7 @@ static void
 handle_free(kw_store_handle *base)
 {
     kw_embedded_handle *handle = (kw_embedded_handle *)base;
+    g_assert(handle->waiting_scans.length == 0);
     while (handle->spare_commits) {
         kw_commit *next = handle->spare_commits->next;
         g_free(handle->spare_commits);

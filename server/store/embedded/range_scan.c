@@ -16,6 +16,9 @@
 #include "store/embedded/row_skipper.h"
 
 #define ITERATOR_LIFE_MS 10000
+/* RocksDB cannot free a write buffer that was written to a file while there is an older iterator. So a scan
+ * that waits also drops its iterator when this much was written since, which is one write buffer. */
+#define ITERATOR_LIFE_BYTES ((uint64_t)16 * 1024 * 1024)
 /* After this many rows or bytes a fetch checks the time, and whether others wait. */
 #define ROWS_PER_CHECK 64
 #define BYTES_PER_CHECK ((size_t)64 * 1024)
@@ -43,6 +46,8 @@ typedef struct embedded_scan {
     rocksdb_readoptions_t *options;
     rocksdb_iterator_t *iterator; /* NULL: the next fetch creates it */
     kw_deadline iterator_deadline;
+    uint64_t iterator_bytes; /* that the store had written when the iterator was created */
+    GList waiting_link; /* data: this scan while it is one of the waiting scans of its handle, else NULL */
     kw_iterator_blocks iterator_blocks;
     kw_reader reader;
     kw_row_filter row_filter;
@@ -99,6 +104,15 @@ drop_iterator(embedded_scan *scan)
     kw_blocks_end(blocks_of(scan), &scan->iterator_blocks);
     kw_account_charge(scan->spec.account, KW_MEMORY_STORE, -ITERATOR_BYTES);
     scan->iterator = NULL;
+}
+
+/* True if the iterator keeps write buffers from being freed. */
+static bool
+is_old(const embedded_scan *scan)
+{
+    const kw_embedded *store = ((const kw_embedded_handle *)scan->base.handle)->store;
+    uint64_t written = atomic_load_explicit(&store->written_bytes, memory_order_relaxed);
+    return written - scan->iterator_bytes >= ITERATOR_LIFE_BYTES;
 }
 
 static void
@@ -171,11 +185,13 @@ check_table(embedded_scan *scan)
 static void
 open_iterator(embedded_scan *scan)
 {
-    rocksdb_t *db = ((kw_embedded_handle *)scan->base.handle)->store->engine.db;
+    kw_embedded *store = ((kw_embedded_handle *)scan->base.handle)->store;
+    uint64_t written = atomic_load_explicit(&store->written_bytes, memory_order_relaxed);
     kw_account_charge(scan->spec.account, KW_MEMORY_STORE, ITERATOR_BYTES);
     scan->iterator_blocks = kw_blocks_begin(blocks_of(scan), !scan->spec.keep_blocks_out_of_cache);
-    scan->iterator = scan->reader.iterator = rocksdb_create_iterator(db, scan->options);
+    scan->iterator = scan->reader.iterator = rocksdb_create_iterator(store->engine.db, scan->options);
     scan->iterator_deadline = kw_deadline_in_ms(ITERATOR_LIFE_MS);
+    scan->iterator_bytes = written;
     const kw_buffer *from = scan->resume.size     ? &scan->resume
                             : scan->spec.reversed ? &scan->highest
                                                   : &scan->lowest;
@@ -412,7 +428,7 @@ fetch(embedded_scan *scan)
 static bool
 keeps_iterator(embedded_scan *scan)
 {
-    return !scan->at_end && scan->more_hint && scan->iterator &&
+    return !scan->at_end && scan->more_hint && scan->iterator && !is_old(scan) &&
            kw_budget_pressure(scan->spec.account) == KW_PRESSURE_NONE &&
            kw_blocks_keep(blocks_of(scan), &scan->iterator_blocks);
 }
@@ -435,10 +451,48 @@ work_fetch(kw_pool_job *job)
 /* --- on the loop ---------------------------------------------------------------------------------- */
 
 static void
+begin_waiting(embedded_scan *scan)
+{
+    kw_embedded_handle *handle = (kw_embedded_handle *)scan->base.handle;
+    if (!scan->iterator)
+        return;
+    scan->waiting_link.data = scan;
+    g_queue_push_tail_link(&handle->waiting_scans, &scan->waiting_link);
+}
+
+static void
+end_waiting(embedded_scan *scan)
+{
+    kw_embedded_handle *handle = (kw_embedded_handle *)scan->base.handle;
+    if (!scan->waiting_link.data)
+        return;
+    g_queue_unlink(&handle->waiting_scans, &scan->waiting_link);
+    scan->waiting_link.data = NULL;
+}
+
+void
+kw_embedded_drop_old_iterators(kw_embedded_handle *handle)
+{
+    uint64_t written = atomic_load_explicit(&handle->store->written_bytes, memory_order_relaxed);
+    if (written - handle->looked_at_bytes < ITERATOR_LIFE_BYTES / 4)
+        return;
+    handle->looked_at_bytes = written;
+    for (GList *at = handle->waiting_scans.head, *next; at; at = next) {
+        embedded_scan *scan = at->data;
+        next = at->next;
+        if (!is_old(scan))
+            continue;
+        end_waiting(scan);
+        drop_iterator(scan);
+    }
+}
+
+static void
 scan_free(embedded_scan *scan)
 {
     kw_embedded_handle *handle = (kw_embedded_handle *)scan->base.handle;
     g_assert(!scan->rows && atomic_load(&handle->store->open_scans) > 0);
+    end_waiting(scan);
     drop_iterator(scan);
     atomic_fetch_sub(&handle->store->open_scans, 1);
     kw_reader_clear(&scan->reader);
@@ -473,6 +527,7 @@ complete_fetch(kw_task *task)
     } else {
         if (!rows)
             kw_metrics_add(KW_METRIC_store_errors, 1);
+        begin_waiting(scan);
         kw_error error = scan->error; /* a copy, because the completion can free the scan */
         scan->done(scan->user, rows, rows ? NULL : &error);
     }
@@ -515,6 +570,7 @@ kw_embedded_range_scan_fetch(kw_range_scan *base, uint32_t max_rows, size_t max_
 {
     embedded_scan *scan = (embedded_scan *)base;
     g_assert(!atomic_load(&scan->closed) && !scan->rows);
+    end_waiting(scan);
     scan->max_rows = max_rows;
     scan->max_bytes = max_bytes;
     scan->more_hint = more_hint;

@@ -129,3 +129,36 @@ KW_TEST(test_an_iterator_in_use_is_charged_in_part, "/embedded/blocks/used")
     kw_budget_configure(0);
     embedded_fixture_clear(&fixture);
 }
+
+/* --- write buffers ---------------------------------------------------------------------------------- */
+
+/* Counts the rows that a scan returns if this many bytes, and then a row, are written after its first row. */
+static size_t
+rows_after_writing(int64_t bytes)
+{
+    embedded_fixture fixture;
+    setup(&fixture);
+    embedded_fixture_put(&fixture, "t", "a", "d", "a", "1", KW_TIMESTAMP_NONE);
+    embedded_fixture_put(&fixture, "t", "b", "d", "a", "1", KW_TIMESTAMP_NONE);
+    kw_range_scan_spec spec = {
+        .table = KW_BYTES_LITERAL("t"), .stop = KW_BYTES_LITERAL("k"), .max_versions = 1};
+    kw_range_scan *scan = kw_store_handle_open_range_scan(fixture.sync.handle, &spec);
+    kw_rows *rows = kw_sync_fetch(&fixture.sync, scan, 1, MIB, true, NULL);
+    g_assert_cmpuint(rows->count, ==, 1);
+    kw_rows_free(rows);
+    for (; bytes > 0; bytes -= MIB)
+        put(&fixture, MIB);
+    embedded_fixture_put(&fixture, "t", "c", "d", "a", "1", KW_TIMESTAMP_NONE);
+    rows = kw_sync_fetch(&fixture.sync, scan, 10, MIB, true, NULL);
+    size_t count = 1 + rows->count;
+    kw_rows_free(rows);
+    kw_range_scan_close(scan);
+    embedded_fixture_clear(&fixture);
+    return count;
+}
+
+KW_TEST(test_a_waiting_scan_does_not_hold_old_write_buffers, "/embedded/blocks/old")
+{
+    g_assert_cmpuint(rows_after_writing(0), ==, 2); /* it kept its iterator */
+    g_assert_cmpuint(rows_after_writing(20 * MIB), ==, 3);
+}
