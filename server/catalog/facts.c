@@ -64,6 +64,7 @@ path_of(const kw_path *path, kw_arena *arena)
     size_t count = path->placements_count;
     kw_path_facts facts = {.name = path->name,
                            .association = path->content == KW_CONTENT_LOCATORS,
+                           .hints = path->content == KW_CONTENT_HINTS,
                            .placements = KW_ARENA_ARRAY(arena, kw_placement_facts, count),
                            .placements_count = count};
     for (size_t i = 0; i < count; i++)
@@ -284,7 +285,10 @@ kw_facts_digest(const kw_facts *facts, kw_arena *arena)
 static const char *
 default_order(const kw_facts *wanted)
 {
-    return wanted->paths_count > 1 ? "stamp" : "store";
+    size_t with_records = 0;
+    for (size_t i = 0; i < wanted->paths_count; i++)
+        with_records += !wanted->paths[i].hints;
+    return with_records > 1 ? "stamp" : "store";
 }
 
 static bool

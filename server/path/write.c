@@ -1,5 +1,8 @@
+/* On a table with hint paths, a put also writes the record's hints: with one writer in the same commit, else
+ * before the rows. */
 #include "path/write.h"
 
+#include "path/hints.h"
 #include "path/rows.h"
 #include "path/stamp.h"
 
@@ -32,6 +35,7 @@ struct kw_batch {
     size_t writes_count;
     kw_written *written;
     const kw_record_rows *rows; /* parallel to additions */
+    kw_deadline deadline;       /* of the writes */
 };
 
 static kw_written_record *
@@ -78,6 +82,7 @@ kw_batch_begin(kw_call *call, const kw_table *table, const kw_item *items, size_
                         .count = count,
                         .options = *options,
                         .timestamp = stamp,
+                        .deadline = call->deadline,
                         .done = done,
                         .user = user};
     batch->results = new_results(call, count);
@@ -116,6 +121,12 @@ use_of(const kw_batch *batch)
     return batch->additions[0].form.kind == KW_WRITE_PUT ? KW_ROWS_PUT : KW_ROWS_REMOVE;
 }
 
+static bool
+writes_hints(const kw_batch *batch)
+{
+    return batch->table->hint_paths_count && use_of(batch) == KW_ROWS_PUT;
+}
+
 /* Allocates the writes of the call. False if it would have more writes than one call is allowed. */
 static bool
 allocate_writes(kw_batch *batch, kw_error *ret_error)
@@ -129,8 +140,9 @@ allocate_writes(kw_batch *batch, kw_error *ret_error)
             "table %s: %zu records in %zu rows each are %zu writes; at most %zu are allowed in "
             "one call (limits.batch_records)",
             batch->table->name, count, each, count * each, most);
-    batch->writes = KW_ARENA_ARRAY(batch->call->arena, kw_write, count * each);
-    batch->placements = KW_ARENA_ARRAY(batch->call->arena, const kw_placement *, count *each);
+    size_t all = count * (each + (writes_hints(batch) ? placements : 0));
+    batch->writes = KW_ARENA_ARRAY(batch->call->arena, kw_write, all);
+    batch->placements = KW_ARENA_ARRAY(batch->call->arena, const kw_placement *, all);
     return true;
 }
 
@@ -145,21 +157,44 @@ add_write(kw_batch *batch, const kw_write *form, const kw_placed_row *row)
     write->timestamp = batch->timestamp;
     write->ordering = &batch->table->ordering;
     write->durability = batch->options.durability;
-    write->deadline = batch->call->deadline;
+    write->deadline = batch->deadline;
     write->fenced = true;
     write->era = batch->call->era;
     batch->placements[batch->writes_count++] = row->placement;
 }
 
+/* Adds the hints of a record, for a store with one writer. */
+static bool
+add_hints(kw_batch *batch, const addition *added, kw_error *ret_error)
+{
+    kw_hint *hints;
+    size_t count;
+    const kw_record *record = &batch->items[added->index].record;
+    if (!kw_hints_of(batch->table, record, batch->call->arena, &hints, &count, ret_error))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        kw_write *write = &batch->writes[batch->writes_count];
+        *write = kw_hint_write(batch->call, batch->table, &hints[i]);
+        write->durability = batch->options.durability;
+        batch->placements[batch->writes_count++] = hints[i].placement;
+    }
+    return true;
+}
+
 static void
 make_writes(kw_batch *batch, addition *added, const kw_record_rows *rows)
 {
+    kw_error error;
+    const kw_error *wrong = rows->error;
     added->first = batch->writes_count;
-    added->count = rows->count;
-    if (rows->error)
-        kw_batch_refuse(batch, added->index, rows->error);
-    for (size_t i = 0; i < rows->count; i++)
+    if (!wrong && writes_hints(batch) && !kw_store_is_shared(batch->call->store) &&
+        !add_hints(batch, added, &error))
+        wrong = &error;
+    if (wrong)
+        kw_batch_refuse(batch, added->index, wrong);
+    for (size_t i = 0; !wrong && i < rows->count; i++)
         add_write(batch, &added->form, &rows->rows[i]);
+    added->count = batch->writes_count - added->first;
     for (size_t i = 0; added->count > 1 && i < added->count; i++)
         batch->writes[added->first + i].record = (uint32_t)(added->index + 1);
 }
@@ -291,24 +326,54 @@ write_all(kw_batch *batch)
 }
 
 static void
+make_all(kw_batch *batch)
+{
+    for (size_t i = 0; i < batch->additions_count; i++)
+        make_writes(batch, &batch->additions[i], &batch->rows[i]);
+    write_all(batch);
+}
+
+/* errors: of all additions. Drops the records whose hints are possibly not in the store. */
+static void
+hints_written(void *user, const kw_error *errors, kw_deadline row_deadline)
+{
+    kw_batch *batch = user;
+    kw_record_rows *rows = KW_ARENA_ARRAY(batch->call->arena, kw_record_rows, batch->additions_count);
+    memcpy(rows, batch->rows, batch->additions_count * sizeof *rows);
+    for (size_t i = 0; i < batch->additions_count; i++)
+        if (errors[i].code != KW_OK)
+            rows[i] = (kw_record_rows){.error = &errors[i]};
+    batch->rows = rows;
+    batch->deadline = row_deadline;
+    make_all(batch);
+}
+
+static const kw_record **
+records_of(const kw_batch *batch)
+{
+    const kw_record **records = KW_ARENA_ARRAY(batch->call->arena, const kw_record *, batch->additions_count);
+    for (size_t i = 0; i < batch->additions_count; i++)
+        records[i] = &batch->items[batch->additions[i].index].record;
+    return records;
+}
+
+static void
 rows_found(void *user, const kw_record_rows *rows)
 {
     kw_batch *batch = user;
     batch->rows = rows;
-    for (size_t i = 0; i < batch->additions_count; i++)
-        make_writes(batch, &batch->additions[i], &rows[i]);
-    write_all(batch);
+    if (writes_hints(batch) && kw_store_is_shared(batch->call->store))
+        kw_hints_write(batch->call, batch->table, records_of(batch), batch->additions_count, hints_written,
+                       batch);
+    else
+        make_all(batch);
 }
 
 static void
 find_rows(kw_batch *batch)
 {
-    size_t count = batch->additions_count;
-    const kw_record **records = KW_ARENA_ARRAY(batch->call->arena, const kw_record *, count);
-    for (size_t i = 0; i < count; i++)
-        records[i] = &batch->items[batch->additions[i].index].record;
-    kw_rows_find(batch->call, batch->table, records, count, use_of(batch), batch->timestamp, rows_found,
-                 batch);
+    kw_rows_find(batch->call, batch->table, records_of(batch), batch->additions_count, use_of(batch),
+                 batch->timestamp, rows_found, batch);
 }
 
 void

@@ -5,16 +5,31 @@
 
 #include <string.h>
 
-/* Added to the primary key, a field that changes would make each update a new record. */
-#define HINT_OTHER_FIELD                                                                                     \
-    "does its value ever change? If it changes, as a status does, remove it here: in a key, a new value "    \
-    "would be a "                                                                                            \
-    "new record (docs/modelling.md). If it never changes, add it to the primary key: it then becomes a "     \
-    "part of "                                                                                               \
-    "the identity, which every get, put and remove must name"
+/* Whether the values of a field that is not in the identity can be in the key of a hint path. */
+static bool
+check_tuple_field(const kw_layout *layout, const kw_field *field, kw_diagnostics *diagnostics)
+{
+    kw_mark mark = layout->model->mark;
+    const char *path = layout->model->name;
+    if (layout->model->association)
+        return kw_diagnostics_add(diagnostics, mark, "remove the field",
+                                  "path %s: field %s is not part of the primary key, so the identity of a "
+                                  "record does not determine this key",
+                                  path, field->name);
+    if (field->model->counter)
+        return kw_diagnostics_add(diagnostics, mark, "use another field, or remove counter from the field",
+                                  "path %s: field %s is a counter; a path cannot follow increments", path,
+                                  field->name);
+    return kw_layout_choice(layout).kind == KW_CHOICE_NONE ||
+           kw_diagnostics_add(diagnostics, mark, "use a salt of fields, for example salt: {of: [...]}",
+                              "path %s: field %s can change, and the key rule chooses a bucket at each put "
+                              "(a random or round_robin salt); such a path cannot find the rows of a record "
+                              "again",
+                              path, field->name);
+}
 
-/* Every path must store each identity field as the primary key does, and no other field: otherwise one record
- * could have several rows there, or two records could share one. */
+/* Every path must store each identity field as the primary key does: otherwise two records could share a row
+ * there. A path with further fields is a hint path. */
 static bool
 check_identity(const kw_table *table, const kw_layout *primary, const kw_layout *layout,
                kw_diagnostics *diagnostics)
@@ -31,10 +46,7 @@ check_identity(const kw_table *table, const kw_layout *primary, const kw_layout 
                                       "share a key in this path",
                                       layout->model->name, name);
         } else if (mine && !theirs) {
-            good = kw_diagnostics_add(diagnostics, mark, HINT_OTHER_FIELD,
-                                      "path %s: field %s is not part of the primary key, so the identity of "
-                                      "a record does not determine this key",
-                                      layout->model->name, name);
+            good = check_tuple_field(layout, &table->fields[number], diagnostics) && good;
         } else if (layout->units[number] != primary->units[number] ||
                    strcmp(layout->grains[number], primary->grains[number]) != 0) {
             good = kw_diagnostics_add(diagnostics, mark, "use the same unit in both",
@@ -184,6 +196,15 @@ place_added(const compiling *self, size_t index, kw_placement *placement)
                path->name);
 }
 
+static bool
+refuse_hint_change(const compiling *self, const kw_path *path)
+{
+    return kw_diagnostics_add(self->diagnostics, path->model->mark, "use a new table",
+                              "path %s: its key has fields that can change; such a path cannot be added or "
+                              "changed while the table is served",
+                              path->name);
+}
+
 /* Gives the path its one or two placements; `placements` has space for two. */
 static bool
 place_path(const compiling *self, size_t index, kw_placement *placements)
@@ -194,6 +215,8 @@ place_path(const compiling *self, size_t index, kw_placement *placements)
     place_alone(path, &placements[0]);
     if (!placing || placing->change == KW_TABLE_UNCHANGED)
         return true;
+    if (path->content == KW_CONTENT_HINTS && placing->change != KW_TABLE_TURNS_ATOMICS)
+        return refuse_hint_change(self, path);
     note_changing(self, placing);
     if (placing->change == KW_TABLE_ADDS)
         return place_added(self, index, placements);
@@ -255,6 +278,10 @@ place_paths(compiling *self)
     }
     if (table->queried_paths_count < table->paths_count)
         table->locators = table->paths[table->queried_paths_count].placements;
+    if (table->hint_paths_count && table->paths[0].placements_count > 1)
+        good = kw_diagnostics_add(self->diagnostics, table->paths[0].model->mark, "use a new table",
+                                  "the key rule of a table with paths over fields that change cannot be "
+                                  "changed while the table is served");
     place_primary(self, self->placements);
     good = good && place_all_dropped(self, &count);
     for (size_t index = 0; index < count; index++)
@@ -346,6 +373,23 @@ compile_each(const compiling *self)
     return association ? compile_path(self, table->paths_count++, association) && good : good;
 }
 
+/* The fields in the path's key that are not in the identity. */
+static void
+list_tuple(const compiling *self, kw_path *path)
+{
+    const kw_layout *primary = self->paths[0].layout;
+    size_t count = 0, *tuple = KW_ARENA_ARRAY(self->policy->arena, size_t, self->table->fields_count);
+    for (size_t number = 0; number < self->table->fields_count; number++)
+        if (path->layout->units[number] && !primary->units[number])
+            tuple[count++] = number;
+    path->tuple = tuple;
+    path->tuple_count = count;
+    if (count == 0)
+        return;
+    path->content = KW_CONTENT_HINTS;
+    self->table->hint_paths_count++;
+}
+
 /* The primary path can be missing from an incomplete model, or have problems; then there is nothing to
  * compare with. */
 static bool
@@ -355,12 +399,61 @@ check_identities(const compiling *self)
     const kw_path *primary = self->paths;
     if (self->table->paths_count == 0 || !primary->layout || strcmp(primary->name, "primary") != 0)
         return true;
-    for (size_t index = 1; index < self->table->paths_count; index++)
-        if (self->paths[index].layout)
-            good =
-                check_identity(self->table, primary->layout, self->paths[index].layout, self->diagnostics) &&
-                good;
+    for (size_t index = 1; index < self->table->paths_count; index++) {
+        if (!self->paths[index].layout)
+            continue;
+        if (check_identity(self->table, primary->layout, self->paths[index].layout, self->diagnostics))
+            list_tuple(self, &self->paths[index]);
+        else
+            good = false;
+    }
     return good;
+}
+
+/* Gives each field of a tuple a bit. Returns the number of such fields. */
+static size_t
+number_tuples(const compiling *self)
+{
+    kw_table *table = self->table;
+    kw_arena *arena = self->policy->arena;
+    uint64_t *tuples = KW_ARENA_ARRAY(arena, uint64_t, table->hint_paths_count);
+    uint8_t *bits = KW_ARENA_ARRAY(arena, uint8_t, table->fields_count);
+    size_t fields = 0, paths = 0;
+    memset(bits, KW_IN_NO_TUPLE, table->fields_count);
+    for (size_t index = 1; index < table->queried_paths_count; index++) {
+        const kw_path *path = &table->paths[index];
+        for (size_t each = 0; each < path->tuple_count; each++) {
+            uint8_t *bit = &bits[path->tuple[each]];
+            if (*bit == KW_IN_NO_TUPLE && fields++ < KW_TUPLE_FIELDS_MAX)
+                *bit = (uint8_t)(fields - 1);
+            if (*bit != KW_IN_NO_TUPLE)
+                tuples[paths] |= UINT64_C(1) << *bit;
+        }
+        paths += path->content == KW_CONTENT_HINTS;
+    }
+    table->tuples = tuples;
+    table->tuple_bits = bits;
+    return fields;
+}
+
+/* The hints of a record name its identity, and lead to its row in the primary path. */
+static bool
+settle_hint_paths(const compiling *self)
+{
+    const kw_table *table = self->table;
+    if (table->hint_paths_count == 0)
+        return true;
+    if (number_tuples(self) > KW_TUPLE_FIELDS_MAX)
+        return kw_diagnostics_add(self->diagnostics, table->model->mark,
+                                  "use fewer paths over fields that change",
+                                  "table %s: the keys of its paths have more than %d fields that can change",
+                                  table->name, KW_TUPLE_FIELDS_MAX);
+    return !table->chosen ||
+           kw_diagnostics_add(
+               self->diagnostics, table->model->mark, "use a salt of fields, for example salt: {of: [...]}",
+               "table %s: a path over fields that change needs to find the row of a record, but each put "
+               "chooses a bucket (a random or round_robin salt)",
+               table->name);
 }
 
 /* If a bucket is chosen, something must prevent a second put from choosing another one. */
@@ -419,5 +512,6 @@ kw_paths_compile(kw_policy *policy, kw_table *table, kw_path *paths, const kw_pl
     bool good = compile_each(&self);
     good = check_identities(&self) && good;
     return good && !table->model->incomplete && place_paths(&self) &&
-           check_all_circular(table, diagnostics) && check_choices(table, diagnostics);
+           check_all_circular(table, diagnostics) && check_choices(table, diagnostics) &&
+           settle_hint_paths(&self);
 }

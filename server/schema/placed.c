@@ -226,6 +226,20 @@ kw_placed_old(kw_policy *policy, const kw_placing *placing, const kw_path *path,
     return ret_placement->layout;
 }
 
+/* The placement of a hint path holds no records. */
+static bool
+check_dropped(const kw_table *table, const kw_path *path, kw_diagnostics *diagnostics)
+{
+    const kw_layout *primary = table->paths[0].layout;
+    for (size_t number = 0; number < table->fields_count; number++)
+        if (path->layout->units[number] && !primary->units[number])
+            return kw_diagnostics_add(diagnostics, table->model->mark, "keep the path",
+                                      "path %s: its key has fields that can change; such a path cannot be "
+                                      "dropped while the table is served",
+                                      path->name);
+    return true;
+}
+
 /* Needs no kw_placed_check: the previous policy has both the path and the primary path, and neither key rule
  * changes during the drop. */
 bool
@@ -252,7 +266,7 @@ kw_placed_dropped(kw_policy *policy, const kw_placing *placing, const kw_table *
                           .model = model};
     *ret_placement = (kw_placement){
         .path = ret_path, .layout = ret_path->layout, .store_table = store_table, .role = placing->role};
-    return ret_path->layout;
+    return ret_path->layout && check_dropped(table, ret_path, diagnostics);
 }
 
 /* --- both key rules ------------------------------------------------------------------------------------- */

@@ -173,7 +173,8 @@ kw_table_default_order(const kw_table *table)
     g_assert(table->queried_paths_count > 0);
     if (table->model->order)
         return strcmp(table->model->order, "stamp") == 0 ? KW_WRITE_ORDER_STAMP : KW_WRITE_ORDER_STORE;
-    return table->queried_paths_count > 1 ? KW_WRITE_ORDER_STAMP : KW_WRITE_ORDER_STORE;
+    return table->queried_paths_count - table->hint_paths_count > 1 ? KW_WRITE_ORDER_STAMP
+                                                                    : KW_WRITE_ORDER_STORE;
 }
 
 static bool

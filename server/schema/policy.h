@@ -44,8 +44,8 @@ typedef enum kw_content {
     KW_CONTENT_RECORDS,  /* each row is a record; roles say what operations do with it */
     KW_CONTENT_LOCATORS, /* each row has the row keys of a record in the placements whose rule chooses a
                             bucket at each put: an association (path/association.h) */
-    KW_CONTENT_HINTS     /* a row key has fields that change, and says that the record has or had them
-                            (server/hint); not created at present */
+    KW_CONTENT_HINTS     /* a row key has fields that can change, and says that the record has or had these
+                            values; the record is in the primary path (server/hint/README.md) */
 } kw_content;
 
 /* Which records a placement holds: all, or those with one value of a field. Every placement holds all at
@@ -68,10 +68,16 @@ typedef struct kw_placement {
     bool complete; /* has every acknowledged write, so that scans and earlier cursors can read it */
 } kw_placement;
 
+/* Maximum number of fields that can change in the keys of all paths of a table. */
+#define KW_TUPLE_FIELDS_MAX 64
+#define KW_IN_NO_TUPLE UINT8_MAX
+
 struct kw_path {
     const kw_table *table;
     const char *name;
     kw_content content;
+    const size_t *tuple; /* numbers of the fields in its key that are not in the identity; only with HINTS */
+    size_t tuple_count;
     const kw_placement *placements; /* [0] is the one that the policy describes */
     size_t placements_count;
     kw_bytes store_table;    /* of placements[0] */
@@ -88,7 +94,10 @@ struct kw_table {
     const kw_field_set *field_set; /* the same fields, as key rules use them */
     const kw_path *paths;          /* [0] is the primary path */
     size_t paths_count;
-    size_t queried_paths_count;   /* these come first: queries can use them */
+    size_t queried_paths_count; /* these come first: queries can use them */
+    size_t hint_paths_count;    /* with KW_CONTENT_HINTS; among the queried ones, never the first */
+    const uint64_t *tuples;     /* of the hint paths: a bit for each field of the tuple */
+    const uint8_t *tuple_bits;  /* by field: the number of its bit in `tuples`; KW_IN_NO_TUPLE: it has none */
     const kw_placement *locators; /* of the association; NULL: the table has none */
     const kw_placement
         *placements; /* of all paths, in their order; then those of paths that are being dropped */
@@ -222,7 +231,7 @@ bool kw_layout_cycle(const kw_layout *layout, const kw_model_table *model, kw_cy
  * they do not expire. */
 bool kw_cycle_expires(const kw_cycle *cycle, int64_t ttl_s, int64_t min_versions);
 
-/* The order of the policy, or its default: store for one path, stamp for several. */
+/* The order of the policy, or its default: store for one path with records, stamp for several. */
 kw_write_order kw_table_default_order(const kw_table *table);
 /* True while rows of the table move to another key rule, or paths are added or dropped. */
 bool kw_table_changes_rows(const kw_table *table);

@@ -7,6 +7,7 @@
  * Stops at the first error; tables created before it remain.
  */
 #include "base/guard.h"
+#include "hint/clean.h"
 #include "path/association.h"
 #include "verb/splits.h"
 #include "verb/store_table.h"
@@ -120,6 +121,41 @@ association_family(const create *self)
     return family;
 }
 
+/* The longest TTL that keeps a hint as long as the fields in its key: 0 if the families are not those of the
+ * policy. */
+static int64_t
+hint_lifetime_s(const create *self, const kw_path *path)
+{
+    const kw_table *table = path->table;
+    int64_t *ttls = KW_ARENA_ARRAY(self->call->arena, int64_t, path->tuple_count);
+    bool keeps = self->request.families;
+    for (size_t i = 0; i < path->tuple_count; i++)
+        for (size_t j = 0; j < table->model->families_count; j++) {
+            const kw_model_family *family = &table->model->families[j];
+            if (!kw_bytes_equal(table->fields[path->tuple[i]].family, kw_bytes_of_text(family->name)))
+                continue;
+            ttls[i] = family->ttl_seconds;
+            keeps = keeps || family->min_versions > 0;
+        }
+    return kw_hint_ttl_s(ttls, (unsigned)path->tuple_count, keeps);
+}
+
+static const kw_family_spec *
+hint_family(const create *self, const kw_path *path)
+{
+    kw_family_spec *family = KW_ARENA_NEW(self->call->arena, kw_family_spec);
+    const char *name = path->table->model->default_family;
+    for (size_t i = 0; i < self->families_count; i++)
+        if (g_str_equal(self->families[i].name, name))
+            *family = self->families[i];
+    int64_t lifetime_s = hint_lifetime_s(self, path);
+    family->ttl_seconds = lifetime_s <= INT32_MAX ? (int32_t)lifetime_s : 0;
+    family->min_versions = 0;
+    family->max_versions = 1;
+    family->keep_deleted_cells = 0;
+    return family;
+}
+
 /* --- one table after the other --------------------------------------------------------------------- */
 
 static void next_table(create *self);
@@ -155,6 +191,20 @@ made(void *user, bool created, const kw_error *error)
     next_table(self);
 }
 
+static const kw_family_spec *
+families_of(const create *self, const kw_placement *placement)
+{
+    switch (placement->content) {
+    case KW_CONTENT_RECORDS:
+        return self->families;
+    case KW_CONTENT_LOCATORS:
+        return association_family(self);
+    case KW_CONTENT_HINTS:
+        return hint_family(self, placement->path);
+    }
+    g_assert_not_reached();
+}
+
 static void
 make(create *self, kw_bytes text)
 {
@@ -167,7 +217,7 @@ make(create *self, kw_bytes text)
     }
     bool whole = placement->content == KW_CONTENT_RECORDS;
     self->spec = (kw_table_spec){.name = placement->store_table,
-                                 .families = whole ? self->families : association_family(self),
+                                 .families = families_of(self, placement),
                                  .families_count = whole ? self->families_count : 1,
                                  .split_keys = splits.keys,
                                  .split_keys_count = splits.count,

@@ -1,6 +1,7 @@
 /* put: generates missing fields, checks each record, builds its cells and keys, writes it under every path,
  * answers. */
 #include "path/cells.h"
+#include "path/hints.h"
 #include "path/write.h"
 #include "verb/verb.h"
 
@@ -10,6 +11,7 @@ typedef struct put {
     const kw_table *table;
     const kw_item *items;
     size_t count;
+    bool has_timestamp;
     kw_filling *fillings; /* NULL: the table has no generated fields */
 } put;
 
@@ -20,7 +22,8 @@ add(put *self, size_t index)
     const kw_error *found = self->fillings ? &self->fillings[index].error : &item->error;
     kw_error error;
     bool good = found->code == KW_OK;
-    if (!good || !kw_record_check(self->table, &item->record, &error)) {
+    if (!good || !kw_record_check(self->table, &item->record, &error) ||
+        !kw_hints_check_put(self->table, &item->record, self->has_timestamp, self->call->arena, &error)) {
         kw_batch_refuse(self->batch, index, good ? &error : found);
         return;
     }
@@ -74,7 +77,12 @@ kw_verb_put(kw_call *call, const kw_table *table, const kw_item *items, size_t c
     if (!batch)
         return;
     put *self = KW_ARENA_NEW(call->arena, put);
-    *self = (put){.batch = batch, .call = call, .table = table, .items = items, .count = count};
+    *self = (put){.batch = batch,
+                  .call = call,
+                  .table = table,
+                  .items = items,
+                  .count = count,
+                  .has_timestamp = options.has_timestamp};
     if (table->generated_count > 0)
         generate(self);
     else

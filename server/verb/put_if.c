@@ -3,6 +3,7 @@
  * Generates missing fields first, as a put does; they are lost if the condition is not met. */
 #include "path/atomic.h"
 #include "path/cells.h"
+#include "path/hints.h"
 #include "path/stamp.h"
 #include "verb/verb.h"
 
@@ -80,7 +81,9 @@ make_write(put_if *self, kw_error *ret_error)
     if (!kw_record_check(table, self->record, ret_error))
         return false;
     kw_record_cells(table, self->record, call->arena, &self->write);
-    return check_counters(self, ret_error) && kw_stamp_of(options, &self->write.timestamp, ret_error);
+    return check_counters(self, ret_error) &&
+           kw_hints_check_put(table, self->record, options->has_timestamp, call->arena, ret_error) &&
+           kw_stamp_of(options, &self->write.timestamp, ret_error);
 }
 
 static void
@@ -103,6 +106,25 @@ decided(void *user, kw_outcome outcome, bool applied, const kw_error *error)
 }
 
 static void
+send_write(put_if *self)
+{
+    kw_store_handle_write_if(self->call->handle, &self->write, &self->check, decided, self);
+}
+
+/* The hints are in the store before the record can have these values. If the condition is not met, they are
+ * stale. */
+static void
+hints_written(void *user, const kw_error *errors, kw_deadline row_deadline)
+{
+    put_if *self = user;
+    self->write.deadline = row_deadline;
+    if (errors[0].code == KW_OK)
+        send_write(self);
+    else
+        fail(self, &errors[0]);
+}
+
+static void
 found(void *user, const kw_atomic_rows *rows, const kw_error *error)
 {
     put_if *self = user;
@@ -114,7 +136,10 @@ found(void *user, const kw_atomic_rows *rows, const kw_error *error)
     self->write.row = rows->first.row;
     self->write.others = rows->others;
     self->write.others_count = rows->others_count;
-    kw_store_handle_write_if(self->call->handle, &self->write, &self->check, decided, self);
+    if (self->table->hint_paths_count)
+        kw_hints_write(self->call, self->table, &self->record, 1, hints_written, self);
+    else
+        send_write(self);
 }
 
 static void

@@ -1,0 +1,206 @@
+#include "path/hints.h"
+
+#include "hint/program.h"
+
+#include <glib.h>
+
+/* --- tuples ---------------------------------------------------------------------------------------- */
+
+static kw_hint_fields
+fields_given(const kw_table *table, const kw_record *record)
+{
+    kw_hint_fields given = 0;
+    for (size_t i = 0; i < table->fields_count; i++)
+        if (table->tuple_bits[i] != KW_IN_NO_TUPLE && record->values[i].kind != KW_VALUE_NONE)
+            given |= (kw_hint_fields)1 << table->tuple_bits[i];
+    return given;
+}
+
+kw_hint_put
+kw_hints_put_of(const kw_table *table, const kw_record *record)
+{
+    return kw_hint_put_of(table->tuples, table->hint_paths_count, fields_given(table, record));
+}
+
+const char *
+kw_hints_missing(const kw_table *table, const kw_record *record, kw_arena *arena)
+{
+    kw_hint_fields given = fields_given(table, record);
+    kw_hint_fields missing = kw_hints_put_of(table, record).touched & ~given;
+    const char *names = "";
+    for (size_t i = 0; i < table->fields_count; i++)
+        if (table->tuple_bits[i] != KW_IN_NO_TUPLE && (missing >> table->tuple_bits[i] & 1))
+            names = kw_arena_printf(arena, "%s%s%s", names, *names ? ", " : "", table->fields[i].name);
+    return names;
+}
+
+static const char *
+names_given(const kw_table *table, const kw_record *record, kw_arena *arena)
+{
+    const char *names = "";
+    for (size_t i = 0; i < table->fields_count; i++)
+        if (table->tuple_bits[i] != KW_IN_NO_TUPLE && record->values[i].kind != KW_VALUE_NONE)
+            names = kw_arena_printf(arena, "%s%s%s", names, *names ? ", " : "", table->fields[i].name);
+    return names;
+}
+
+bool
+kw_hints_check_put(const kw_table *table, const kw_record *record, bool has_timestamp, kw_arena *arena,
+                   kw_error *ret_error)
+{
+    if (table->hint_paths_count == 0)
+        return true;
+    kw_hint_put put = kw_hints_put_of(table, record);
+    if (put.part == KW_HINT_PARTIAL)
+        return kw_error_set(
+            ret_error, KW_REFUSED,
+            "table %s: put %s together with %s: paths of the table have these fields in their "
+            "keys",
+            table->name, kw_hints_missing(table, record, arena), names_given(table, record, arena));
+    if (put.part == KW_HINT_FULL && has_timestamp && table->ordering.regime.order == KW_WRITE_ORDER_STORE)
+        return kw_error_set(ret_error, KW_REFUSED,
+                            "table %s: a put of %s takes no timestamp, because paths of the table have these "
+                            "fields in their keys; remove the timestamp, or set order: stamp",
+                            table->name, names_given(table, record, arena));
+    return true;
+}
+
+/* --- rows ------------------------------------------------------------------------------------------ */
+
+static bool
+has_tuple(const kw_path *path, const kw_record *record)
+{
+    bool complete = true;
+    for (size_t i = 0; complete && i < path->tuple_count; i++)
+        complete = record->values[path->tuple[i]].kind != KW_VALUE_NONE;
+    return complete;
+}
+
+bool
+kw_hints_of(const kw_table *table, const kw_record *record, kw_arena *arena, kw_hint **ret_hints,
+            size_t *ret_count, kw_error *ret_error)
+{
+    g_auto(kw_buffer) scratch = KW_BUFFER_EMPTY;
+    bool good = true;
+    *ret_hints = KW_ARENA_ARRAY(arena, kw_hint, table->placements_count);
+    *ret_count = 0;
+    for (size_t i = 0; good && i < table->placements_count; i++) {
+        const kw_placement *placement = &table->placements[i];
+        if (placement->content != KW_CONTENT_HINTS || !placement->role.put ||
+            !has_tuple(placement->path, record))
+            continue;
+        scratch.size = 0;
+        good = kw_layout_encode(placement->layout, record, &scratch, ret_error);
+        if (good)
+            (*ret_hints)[(*ret_count)++] =
+                (kw_hint){placement, kw_arena_copy(arena, kw_buffer_bytes(&scratch))};
+    }
+    return good;
+}
+
+/* --- writes ---------------------------------------------------------------------------------------- */
+
+kw_write
+kw_hint_write(const kw_call *call, const kw_table *table, const kw_hint *hint)
+{
+    kw_cell *cell = KW_ARENA_NEW(call->arena, kw_cell);
+    *cell = (kw_cell){.family = table->default_family};
+    return (kw_write){.kind = KW_WRITE_PUT,
+                      .table = hint->placement->store_table,
+                      .row = hint->key,
+                      .cells = cell,
+                      .cells_count = 1,
+                      .timestamp = KW_TIMESTAMP_NONE,
+                      .deadline = call->deadline,
+                      .fenced = true,
+                      .era = call->era};
+}
+
+typedef struct writing {
+    kw_call *call;
+    const kw_table *table;
+    kw_error *errors; /* by record */
+    size_t count;
+    kw_write *writes;
+    const kw_write **list;
+    kw_written *written;
+    const kw_hint **hints; /* parallel to writes */
+    size_t *records;       /* the same: index of the record */
+    size_t writes_count;
+    kw_deadline row_deadline;
+    kw_hints_written done;
+    void *user;
+} writing;
+
+static bool
+add_record(writing *self, size_t index, const kw_record *record, kw_error *ret_error)
+{
+    kw_hint *hints;
+    size_t count;
+    if (!kw_hints_of(self->table, record, self->call->arena, &hints, &count, ret_error))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        size_t at = self->writes_count++;
+        self->hints[at] = &hints[i];
+        self->records[at] = index;
+        self->writes[at] = kw_hint_write(self->call, self->table, &hints[i]);
+        self->list[at] = &self->writes[at];
+    }
+    return true;
+}
+
+/* The outcome of a record whose hint may be missing is certain, because its row is not sent. */
+static void
+fail_record(writing *self, size_t at)
+{
+    kw_error *error = &self->errors[self->records[at]];
+    if (error->code != KW_OK)
+        return;
+    *error = self->written[at].error;
+    error->maybe_applied = false;
+    kw_error_prefix(error, "table %s, path %s: the record was not written, because its path was not",
+                    self->table->name, self->hints[at]->placement->path->name);
+}
+
+static void
+all_written(void *user)
+{
+    writing *self = user;
+    for (size_t i = 0; i < self->writes_count; i++)
+        if (self->written[i].outcome != KW_OUTCOME_OK)
+            fail_record(self, i);
+    self->done(self->user, self->errors, self->row_deadline);
+}
+
+static void
+written(void *user)
+{
+    writing *self = user;
+    kw_call_guard(self->call, all_written, self);
+}
+
+void
+kw_hints_write(kw_call *call, const kw_table *table, const kw_record *const *records, size_t count,
+               kw_hints_written done, void *user)
+{
+    kw_arena *arena = call->arena;
+    size_t most = count * table->placements_count;
+    writing *self = KW_ARENA_NEW(arena, writing);
+    *self = (writing){.call = call, .table = table, .count = count, .done = done, .user = user};
+    self->errors = KW_ARENA_ARRAY(arena, kw_error, count);
+    self->writes = KW_ARENA_ARRAY(arena, kw_write, most);
+    self->list = KW_ARENA_ARRAY(arena, const kw_write *, most);
+    self->hints = KW_ARENA_ARRAY(arena, const kw_hint *, most);
+    self->records = KW_ARENA_ARRAY(arena, size_t, most);
+    for (size_t i = 0; i < count; i++) {
+        kw_error_clear(&self->errors[i]);
+        add_record(self, i, records[i], &self->errors[i]);
+    }
+    self->written = KW_ARENA_ARRAY(arena, kw_written, self->writes_count);
+    self->row_deadline = MIN(call->deadline, kw_deadline_in_ms(KW_HINT_WINDOW_MS));
+    if (self->writes_count)
+        kw_store_handle_write_many(call->handle, self->list, self->writes_count, self->written, written,
+                                   self);
+    else
+        done(user, self->errors, self->row_deadline);
+}
