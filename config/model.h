@@ -338,6 +338,7 @@ typedef struct kw_model {
     kw_model_timeouts timeouts;
     kw_model_store store;
     kw_model_cursor cursor;
+    int64_t hints_keep_ms; /* stale hints are not deleted before: 600,000 */
     kw_model_sequences sequences;
     const char *log_level; /* debug info warn error */
     bool log_json;

@@ -341,6 +341,30 @@ static const kw_section cursor_section = {
     .check = kw_check_cursor,
 };
 
+static const kw_setting hints_settings[] = {
+    {.name = "keep",
+     .kind = KW_KIND_MS,
+     .offset = offsetof(kw_draft, model.hints_keep_ms),
+     .least = SECOND,
+     .most = 30 * DAY,
+     .fallback = "10min",
+     .about =
+         "How long at least a hint is kept after its record got other values. A query that takes longer, "
+         "over all of its pages, can miss a record that was written meanwhile. Set it alike in all "
+         "gateways."},
+    {.name = NULL},
+};
+
+static const kw_section hints_section = {
+    .title = "hints",
+    .about = "Hints, the rows of paths over fields that change.",
+    .settings = hints_settings,
+    .size = sizeof(kw_draft),
+    .mark_offset = KW_OFFSET_NONE,
+    .name_offset = KW_OFFSET_NONE,
+    .switch_offset = KW_OFFSET_NONE,
+};
+
 /* --- sequences ------------------------------------------------------------------------------------ */
 
 static const kw_setting sequences_settings[] = {
@@ -467,6 +491,10 @@ static const kw_setting policy_settings[] = {
      .kind = KW_KIND_SECTION,
      .section = &cursor_section,
      .about = "Cursors, the tokens that continue a scan."},
+    {.name = "hints",
+     .kind = KW_KIND_SECTION,
+     .section = &hints_section,
+     .about = "Hints, the rows of paths over fields that change."},
     {.name = "policy",
      .kind = KW_KIND_SECTION,
      .section = &source_section,

@@ -4,6 +4,23 @@
 
 #include <glib.h>
 
+/* The embedded store has one clock, and nothing arrives late. */
+kw_hint_limits
+kw_hints_limits(const kw_call *call, const kw_table *table)
+{
+    const kw_model *model = kw_policy_model(call->policy);
+    bool shared = kw_store_is_shared(call->store);
+    int64_t skew_ms = shared ? model->store.hbase.max_clock_skew_ms : 0;
+    int64_t late_ms = shared ? model->store.hbase.late_ms : 0;
+    return (kw_hint_limits){.window_ms = KW_HINT_WINDOW_MS,
+                            .late_ms = late_ms,
+                            .clock_difference_ms = shared ? KW_HINT_CLOCK_DIFFERENCE_MS : 0,
+                            .keep_ms = model->hints_keep_ms,
+                            .lag_ms =
+                                kw_hint_lag_ms(shared ? table->ordering.regime.order : KW_WRITE_ORDER_STORE,
+                                               skew_ms, KW_HINT_WINDOW_MS, late_ms)};
+}
+
 /* --- tuples ---------------------------------------------------------------------------------------- */
 
 static kw_hint_fields

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "hint/clean.h"
 #include "hint/tuple.h"
 #include "path/call.h"
 
@@ -14,6 +15,9 @@ typedef struct kw_hint {
     const kw_placement *placement;
     kw_bytes key;
 } kw_hint;
+
+/* The times that decide when a hint is stale, and when it can be deleted. */
+kw_hint_limits kw_hints_limits(const kw_call *call, const kw_table *table);
 
 /* What a put of the record means for the table's hint paths. The table has some. */
 kw_hint_put kw_hints_put_of(const kw_table *table, const kw_record *record);
