@@ -1,0 +1,26 @@
+/* Deletes stale hints that a query has met. hint/clean.h has the rules: when a hint is stale, and why a
+ * delete that is late, or repeated, does no harm.
+ *
+ *   query --> hint, with its timestamp --> the row has another tuple --> kw_stale_hints_add
+ *                                                      the page is answered --> kw_stale_hints_clean
+ */
+#pragma once
+
+#include "path/hints.h"
+
+/* The hints that the page of a query has met and whose rows have other tuples. */
+typedef struct kw_stale_hints {
+    struct kw_stale_hint *first; /* private */
+    size_t count;
+    size_t bytes; /* of keys */
+} kw_stale_hints;
+
+/* Adds a hint if it can be deleted; otherwise, and if there are many already, does nothing. In the call's
+ * arena. */
+void kw_stale_hints_add(kw_stale_hints *hints, kw_call *call, const kw_placement *placement, kw_bytes key,
+                        const kw_hint_facts *facts);
+
+/* Deletes the hints. Returns at once: the deletes run later, hold a reference to the call's policy, and their
+ * outcomes are only counted. Does nothing if too many deletes of this process are under way, or memory is
+ * short. */
+void kw_stale_hints_clean(const kw_stale_hints *hints, kw_call *call);
