@@ -771,6 +771,7 @@ typedef struct kw_scrubbed {
     gint64 extra;
     gint64 foreign_rows;
     gint64 repaired;
+    gint64 stale_hints;     /* hints whose records have other values now; they do no harm */
     gint64 unsettled;       /* records whose writes are possibly not finished; not in the other counts */
     GPtrArray *differences; /* of kw_difference */
     GBytes *cursor;         /* for the next slice; NULL: everything was compared */

@@ -673,7 +673,10 @@ struct Scrubbed {
   /** Cursor for the next slice. Absent after the last slice. It contains row keys, and does not expire. */
   9: optional binary cursor,
   /** Progress over all paths, 0 to 1, estimated as if keys were evenly spread. */
-  10: required double progress
+  10: required double progress,
+  /** Hints of paths over fields that change, whose records have other values now. They do no harm, and are
+   *  deleted some time later. Absent if the slice read no hints. */
+  11: optional i64 stale_hints
 }
 
 struct VerifyOptions {

@@ -17,6 +17,7 @@ typedef struct kw_scrub_state {
     gint64 extra;
     gint64 foreign_rows;
     gint64 repaired;
+    gint64 stale_hints;
     gint64 unsettled;
 } kw_scrub_state;
 

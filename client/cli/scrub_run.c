@@ -91,6 +91,10 @@ print_summary(const kw_scrub_run *run)
                " repaired\n",
                run->table, state->rows, state->missing, state->different, state->extra, state->foreign_rows,
                state->repaired);
+    if (state->stale_hints > 0)
+        g_printerr("%" G_GINT64_FORMAT " hints are stale: their records have other values now. They do no "
+                   "harm.\n",
+                   state->stale_hints);
     if (state->unsettled > 0)
         g_printerr("%" G_GINT64_FORMAT " records were being written, or were written shortly before, so "
                    "they could not be compared: %s later.\n",

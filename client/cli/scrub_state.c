@@ -11,6 +11,7 @@ static const struct {
     {"extra", G_STRUCT_OFFSET(kw_scrub_state, extra)},
     {"foreign_rows", G_STRUCT_OFFSET(kw_scrub_state, foreign_rows)},
     {"repaired", G_STRUCT_OFFSET(kw_scrub_state, repaired)},
+    {"stale_hints", G_STRUCT_OFFSET(kw_scrub_state, stale_hints)},
     {"unsettled", G_STRUCT_OFFSET(kw_scrub_state, unsettled)},
 };
 
@@ -29,6 +30,7 @@ kw_scrub_state_add(kw_scrub_state *state, const kw_scrubbed *slice)
     state->extra += slice->extra;
     state->foreign_rows += slice->foreign_rows;
     state->repaired += slice->repaired;
+    state->stale_hints += slice->stale_hints;
     state->unsettled += slice->unsettled;
     g_clear_pointer(&state->cursor, g_bytes_unref);
     state->cursor = slice->cursor == NULL ? NULL : g_bytes_ref(slice->cursor);

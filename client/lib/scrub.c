@@ -42,6 +42,7 @@ scrubbed_from_thrift(KeywayScrubbed *thrift)
     scrubbed->extra = thrift->extra;
     scrubbed->foreign_rows = thrift->foreign_rows;
     scrubbed->repaired = thrift->repaired;
+    scrubbed->stale_hints = thrift->__isset_stale_hints ? thrift->stale_hints : 0;
     scrubbed->unsettled = thrift->unsettled;
     scrubbed->progress = thrift->progress;
     scrubbed->cursor = thrift->__isset_cursor ? kw_bytes_item(thrift->cursor) : NULL;

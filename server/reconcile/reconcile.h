@@ -47,6 +47,7 @@ typedef struct kw_scrub_result {
     uint64_t foreign;
     uint64_t repaired;
     uint64_t large; /* with `changing` and `repair`: rows too large to be compared, which were copied again */
+    uint64_t stale;     /* hints whose records have other values now; they do no harm */
     uint64_t unsettled; /* records written during the slice, or too recently to be judged */
     const kw_scrub_difference *differences;
     size_t differences_count;

@@ -11,6 +11,7 @@
 #include "path/judge.h"
 #include "path/reader.h"
 #include "reconcile/first_key.h"
+#include "reconcile/hint_slice.h"
 #include "verb/row_keys.h"
 
 /* Most bytes of the rows scanned together. Rows that are looked up can be larger. */
@@ -41,7 +42,8 @@ typedef struct scrub {
     const kw_get **list;
     size_t from; /* pairs before this index are done */
     size_t looked_up;
-    uint32_t max_records; /* of a fetch */
+    uint32_t max_records;        /* of a fetch */
+    kw_hint_slice_request hints; /* in a stage of hints */
     kw_scrub_pair **suspects;
     size_t suspects_count;
 } scrub;
@@ -74,10 +76,11 @@ finish_large(scrub *self, const kw_placement *side)
     finish(self, &error);
 }
 
+/* In a stage of hints, the rows of the primary side, or the hints. */
 static const kw_placement *
 scanned_side(const scrub *self)
 {
-    return self->sides.all[self->position.stage];
+    return self->hints.hints ? kw_hint_slice_scanned(&self->hints) : self->sides.all[self->position.stage];
 }
 
 /* --- the end of a slice -------------------------------------------------------------------------- */
@@ -87,7 +90,7 @@ answer_position(scrub *self)
 {
     kw_scrub_result *result = &self->job.result;
     result->progress = kw_scrub_progress(&self->sides, &self->position);
-    if (self->position.stage < self->sides.count)
+    if (self->position.stage < kw_scrub_stages(&self->sides))
         result->cursor = kw_scrub_cursor(self->call, &self->sides, &self->position);
     finish(self, NULL);
 }
@@ -241,6 +244,57 @@ next_side(scrub *self)
         finish(self, &error);
 }
 
+/* --- hints --------------------------------------------------------------------------------------- */
+
+static void
+list_missing_hints(scrub *self, const kw_hint_slice_result *hints)
+{
+    for (size_t i = 0; i < hints->missing_count; i++) {
+        const kw_missing_hint *missing = &hints->missing[i];
+        self->job.result.repaired += missing->repaired;
+        kw_scrub_list(&self->job, &(kw_scrub_difference){.kind = KW_SCRUB_MISSING,
+                                                         .path = self->hints.hints->path,
+                                                         .row_key = missing->key,
+                                                         .key = missing->record,
+                                                         .text = "the record has no hint",
+                                                         .repaired = missing->repaired});
+    }
+}
+
+static void
+hints_compared(void *user, const kw_hint_slice_result *hints, const kw_error *error)
+{
+    scrub *self = user;
+    kw_scrub_result *result = &self->job.result;
+    if (error) {
+        finish(self, error);
+        return;
+    }
+    result->rows = hints->rows - hints->undecodable;
+    result->missing = hints->missing_count;
+    result->stale = hints->stale;
+    result->foreign = hints->undecodable;
+    list_missing_hints(self, hints);
+    if (hints->undecodable)
+        kw_scrub_list(&self->job, &(kw_scrub_difference){.kind = KW_SCRUB_FOREIGN,
+                                                         .path = scanned_side(self)->path,
+                                                         .row_key = hints->example,
+                                                         .text = hints->why});
+    self->position.after = hints->after;
+    if (hints->end)
+        self->position = (kw_scrub_position){.stage = self->position.stage + 1};
+    answer_position(self);
+}
+
+static void
+compare_hints(scrub *self)
+{
+    self->hints.after = self->position.after;
+    self->hints.max_rows = self->max_records;
+    self->hints.repair = self->request->repair;
+    kw_hint_slice(self->call, &self->hints, hints_compared, self);
+}
+
 /* --- scanning ------------------------------------------------------------------------------------ */
 
 /* In a change, the other key rule can be unable to encode a record, which then was not copied. */
@@ -383,6 +437,10 @@ spec_of(const scrub *self)
 static void
 scan(scrub *self)
 {
+    if (self->hints.hints) {
+        compare_hints(self);
+        return;
+    }
     kw_range_scan_spec spec = spec_of(self);
     spec.start = kw_row_key_after(self->position.after, self->call->arena);
     self->run = kw_store_handle_open_range_scan(self->call->handle, &spec);
@@ -416,6 +474,19 @@ begin_stage(scrub *self)
     kw_first_key_find(self->call, &spec, last_found, self);
 }
 
+static void
+begin(scrub *self)
+{
+    bool stale = false;
+    self->position.stage = MAX(self->position.stage, kw_scrub_first_stage(&self->sides));
+    self->hints.hints = kw_scrub_hint_stage(&self->sides, self->position.stage, &stale);
+    self->hints.mode = stale ? KW_HINTS_STALE : KW_HINTS_CHECK;
+    if (self->position.after.size == 0)
+        begin_stage(self);
+    else
+        scan(self);
+}
+
 /* --- all ----------------------------------------------------------------------------------------- */
 
 void
@@ -438,8 +509,6 @@ kw_scrub(kw_call *call, const kw_scrub_request *request, kw_scrub_done done, voi
         (request->cursor.size &&
          !kw_scrub_open_cursor(&self->sides, request->cursor, &self->position, &error)))
         finish(self, &error);
-    else if (self->position.after.size == 0)
-        begin_stage(self);
     else
-        scan(self);
+        begin(self);
 }

@@ -13,6 +13,9 @@
  *   stage 0:  first side -> every other side    finds MISSING and DIFFERENT rows
  *   stage n:  side n     -> first side          finds EXTRA rows, whose records were removed
  *
+ * Then two stages for each hint path (hint_slice.h): rows without their hint are MISSING, and stale hints are
+ * counted.
+ *
  * Why a repair cannot hide an acknowledged write: it uses timestamps that the rows already have, or the
  * horizon, which is older than any write in flight can be. The horizon is determined before the rows are
  * read. So the rows contain every acknowledged write up to the horizon, and later writes get greater
@@ -64,6 +67,8 @@ typedef struct kw_scrub_sides {
     bool apart; /* the same, in a store with several writers; rows are read with their control cells */
     const kw_placement *const *all; /* [0] is correct, called primary below */
     size_t count;
+    const kw_placement *const *hints; /* of the hint paths that queries use; none for a change */
+    size_t hints_count;
 } kw_scrub_sides;
 
 /* One record: its row under the primary side and its row under another one. */
@@ -148,7 +153,7 @@ bool kw_scrub_check(const kw_scrub_request *request, kw_error *ret_error);
 
 /* Where a slice begins. */
 typedef struct kw_scrub_position {
-    size_t stage; /* the side whose rows are scanned */
+    size_t stage; /* the side whose rows are scanned; from sides.count on: of hints (kw_scrub_hint_stage) */
     kw_bytes
         first; /* first and last row key of the side when the stage began, for the progress; empty: unknown */
     kw_bytes last;
@@ -161,6 +166,11 @@ kw_bytes kw_scrub_cursor(kw_call *call, const kw_scrub_sides *sides, const kw_sc
  * holds slices of the cursor. */
 bool kw_scrub_open_cursor(const kw_scrub_sides *sides, kw_bytes cursor, kw_scrub_position *ret_position,
                           kw_error *ret_error);
+/* The number of stages, and the first one: a single side is not compared. */
+size_t kw_scrub_stages(const kw_scrub_sides *sides);
+size_t kw_scrub_first_stage(const kw_scrub_sides *sides);
+/* The hint path of a stage, and whether the stage looks for stale hints. NULL: it is a stage of a side. */
+const kw_placement *kw_scrub_hint_stage(const kw_scrub_sides *sides, size_t stage, bool *ret_stale);
 /* The share of the whole scrub that is done at this position, 0 to 1. */
 double kw_scrub_progress(const kw_scrub_sides *sides, const kw_scrub_position *position);
 

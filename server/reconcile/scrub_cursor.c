@@ -27,15 +27,48 @@ kw_scrub_sides_of(const kw_scrub_request *request, kw_arena *arena)
 {
     const kw_table *table = request->table;
     const kw_path *changing = request->changing;
-    size_t count = changing ? 2 : 0;
+    size_t count = changing ? 2 : 0, hints_count = 0;
     const kw_placement **all =
         KW_ARENA_ARRAY(arena, const kw_placement *, count + table->queried_paths_count);
-    for (size_t i = 0; !changing && i < table->queried_paths_count; i++)
-        if (!kw_path_is_filling(&table->paths[i]))
-            all[count++] = kw_path_scanned(&table->paths[i]);
+    const kw_placement **hints = KW_ARENA_ARRAY(arena, const kw_placement *, table->hint_paths_count);
+    for (size_t i = 0; !changing && i < table->queried_paths_count; i++) {
+        const kw_path *path = &table->paths[i];
+        if (!kw_path_is_filling(path) && path->content == KW_CONTENT_HINTS)
+            hints[hints_count++] = kw_path_scanned(path);
+        else if (!kw_path_is_filling(path))
+            all[count++] = kw_path_scanned(path);
+    }
     if (changing)
         list_changing(changing, all);
-    return (kw_scrub_sides){.table = table, .exact = changing, .all = all, .count = count};
+    return (kw_scrub_sides){.table = table,
+                            .exact = changing,
+                            .all = all,
+                            .count = count,
+                            .hints = hints,
+                            .hints_count = hints_count};
+}
+
+/* --- stages -------------------------------------------------------------------------------------- */
+
+size_t
+kw_scrub_stages(const kw_scrub_sides *sides)
+{
+    return sides->count + 2 * sides->hints_count;
+}
+
+size_t
+kw_scrub_first_stage(const kw_scrub_sides *sides)
+{
+    return sides->count == 1 ? 1 : 0;
+}
+
+const kw_placement *
+kw_scrub_hint_stage(const kw_scrub_sides *sides, size_t stage, bool *ret_stale)
+{
+    if (stage < sides->count || stage >= kw_scrub_stages(sides))
+        return NULL;
+    *ret_stale = (stage - sides->count) % 2;
+    return sides->hints[(stage - sides->count) / 2];
 }
 
 /* --- checks -------------------------------------------------------------------------------------- */
@@ -99,18 +132,24 @@ kw_scrub_check(const kw_scrub_request *request, kw_error *ret_error)
 
 /* --- cursors ------------------------------------------------------------------------------------- */
 
+static uint64_t
+add_side(const kw_placement *side, uint64_t hash)
+{
+    const char *fingerprint = kw_layout_fingerprint(side->layout);
+    hash = XXH64(side->path->name, strlen(side->path->name), hash);
+    hash = XXH64(side->store_table.data, side->store_table.size, hash);
+    return XXH64(fingerprint, strlen(fingerprint), hash);
+}
+
 /* Hashes everything that gives the stages and keys of a cursor their meaning. */
 static uint64_t
 identity_of(const kw_scrub_sides *sides)
 {
     uint64_t hash = XXH64(sides->table->name, strlen(sides->table->name), sides->exact);
-    for (size_t i = 0; i < sides->count; i++) {
-        const kw_placement *side = sides->all[i];
-        const char *fingerprint = kw_layout_fingerprint(side->layout);
-        hash = XXH64(side->path->name, strlen(side->path->name), hash);
-        hash = XXH64(side->store_table.data, side->store_table.size, hash);
-        hash = XXH64(fingerprint, strlen(fingerprint), hash);
-    }
+    for (size_t i = 0; i < sides->count; i++)
+        hash = add_side(sides->all[i], hash);
+    for (size_t i = 0; i < sides->hints_count; i++)
+        hash = add_side(sides->hints[i], hash);
     return hash;
 }
 
@@ -145,7 +184,7 @@ kw_scrub_open_cursor(const kw_scrub_sides *sides, kw_bytes cursor, kw_scrub_posi
             table->name);
     position.stage = kw_be16_load(cursor.data + 9);
     kw_bytes rest = kw_bytes_skip(cursor, HEAD_SIZE);
-    if (position.stage >= sides->count || !kw_row_key_take(&rest, &position.first) ||
+    if (position.stage >= kw_scrub_stages(sides) || !kw_row_key_take(&rest, &position.first) ||
         !kw_row_key_take(&rest, &position.last) || !kw_row_key_take(&rest, &position.after) || rest.size)
         return kw_error_set(ret_error, KW_INVALID, "table %s: the cursor is damaged", table->name);
     *ret_position = position;
@@ -217,5 +256,6 @@ double
 kw_scrub_progress(const kw_scrub_sides *sides, const kw_scrub_position *position)
 {
     double share = kw_share_of_keys(position->first, position->last, position->after);
-    return ((double)position->stage + share) / (double)sides->count;
+    size_t first = kw_scrub_first_stage(sides), count = kw_scrub_stages(sides) - first;
+    return ((double)(position->stage - first) + share) / (double)count;
 }

@@ -65,6 +65,8 @@ reply(void *user, const kw_scrub_result *result, const kw_error *error)
                              .unsettled = (int64_t)result->unsettled,
                              .has_cursor = result->cursor.size > 0,
                              .cursor = result->cursor,
+                             .has_stale_hints = result->stale > 0,
+                             .stale_hints = (int64_t)result->stale,
                              .progress = result->progress};
     out->differences.items = KW_ARENA_ARRAY(arena, kw_api_Difference, result->differences_count);
     out->differences.count = (uint32_t)result->differences_count;
