@@ -79,6 +79,14 @@ same_role(const kw_role *a, const kw_role *b)
     return a->put == b->put && a->remove == b->remove && a->get == b->get && a->scan == b->scan;
 }
 
+/* A table to which hint paths are added keeps its own regime. */
+static bool
+has_regime_of(const kw_table *table, const kw_change_record *record)
+{
+    const kw_regime *regime = table->regime_of_change;
+    return record->hints ? !regime : regime && kw_regime_equal(*regime, kw_change_regime_of(record));
+}
+
 /* True if the table is compiled for the place. Another place for which it would be compiled in the same way
  * is as good. */
 static bool
@@ -92,7 +100,7 @@ is_compiled_for(const kw_path *path, const kw_change_record *record)
     const kw_placement *old = adds ? table->paths->placements : &path->placements[1];
     return path->placements_count == (adds ? 1 : 2) &&
            same_role(&path->placements[0].role, &rules.new_role) && same_role(&old->role, &rules.old_role) &&
-           table->regime_of_change && kw_regime_equal(*table->regime_of_change, kw_change_regime_of(record));
+           has_regime_of(table, record);
 }
 
 /* Finds the path by its placement, because a path that is being dropped is not among the paths of the table.

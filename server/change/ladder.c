@@ -39,6 +39,8 @@ typedef struct rung {
 #define EXPIRY  KW_CHANGE_NEEDS_CURSOR_EXPIRY
 #define SKEW    KW_CHANGE_NEEDS_SKEW
 #define SWEEP   KW_CHANGE_NEEDS_SWEEP
+#define CLOCK   KW_CHANGE_NEEDS_CLOCK
+#define HINTS   {1, 0, false, false} /* removals write no hints */
 
 static const rung rungs[KW_RUNGS] = {
     /*                     names               read          other   atomics order   spaced, needs up, needs down */
@@ -56,6 +58,8 @@ static const rung rungs[KW_RUNGS] = {
     [KW_RUNG_LAST_PASS] = {NAMES("last-pass"), LAST,         FIRST,  WAIT,   STAMP,  true,  GRACE | PASS, NOTHING},
     [KW_RUNG_GET_BOTH] =  {NAMES("get-both"),  LAST,         {1, 1, true, false},
                                                                      WAIT,   STAMP,  true,  NOTHING, NOTHING},
+    [KW_RUNG_HINTING] =   {NAMES("hinting"),   ONLY,         HINTS,  NATIVE, STORE,  false, GRACE | CLOCK, NOTHING},
+    [KW_RUNG_SETTLED] =   {NAMES("settled"),   ONLY,         HINTS,  NATIVE, STORE,  false, GRACE | COPY | CLOCK, NOTHING},
     [KW_RUNG_FILLED] =    {NAMES("filled"),    ONLY,         {1, 1, false, true},
                                                                      CAS,    STAMP,  false, NOTHING, NOTHING},
 };
@@ -76,6 +80,8 @@ static const struct {
 } ladders[KW_LADDERS] = {
     [KW_LADDER_MOVE] = {LOW_OLD | OLD(OPENING) | HIGH_OLD | HIGH_NEW | NEW(CLOSING) | LOW_NEW, ~0u},
     [KW_LADDER_ADD] = {LOW_OLD | OLD(OPENING) | OLD(SPACED) | OLD(FILLED), ~(unsigned)PASS},
+    [KW_LADDER_HINTS] = {OLD(UNSTAMPED) | OLD(SETTLED) | OLD(FILLED), GRACE | COPY},
+    [KW_LADDER_HINTS_STAMP] = {OLD(ALONE) | OLD(HINTING) | OLD(SETTLED) | OLD(FILLED), GRACE | COPY | CLOCK},
     [KW_LADDER_ATOMICS] = {OLD(STAMPED), ~0u},
     [KW_LADDER_MOVE_ONE_WRITER] = {OLD(UNSTAMPED) | OLD(BOTH) | NEW(BOTH) | NEW(CLOSING) | NEW(UNSTAMPED),
                                    COPY | EXPIRY},
@@ -107,6 +113,20 @@ has_one_writer(kw_change_ladder ladder)
     return ladder == KW_LADDER_MOVE_ONE_WRITER || ladder == KW_LADDER_ADD_ONE_WRITER;
 }
 
+static bool
+is_of_hints(kw_change_ladder ladder)
+{
+    return ladder == KW_LADDER_HINTS || ladder == KW_LADDER_HINTS_STAMP;
+}
+
+/* The table keeps its order of writes, and removals write no hints. */
+static kw_change_rules
+of_hints(kw_change_rules rules)
+{
+    return (kw_change_rules){.old_role = ONLY,
+                             .new_role = {.put = rules.new_role.put, .scan = rules.new_role.scan}};
+}
+
 /* One writer writes all rows of a record at once. */
 static kw_role
 at_once(kw_role role)
@@ -134,7 +154,7 @@ kw_change_rules_at(kw_change_ladder ladder, kw_change_place place)
         .regime = {.order = at->order, .atomics = at->atomics, .waits_for_next_ms = at->spaced},
         .both_complete = place >= KW_OLD(GET_BOTH) && place <= KW_NEW(BOTH),
     };
-    return has_one_writer(ladder) ? with_one_writer(rules) : rules;
+    return is_of_hints(ladder) ? of_hints(rules) : has_one_writer(ladder) ? with_one_writer(rules) : rules;
 }
 
 /* The sides change once at the top, and there gets read both placements on either side. */
@@ -160,6 +180,12 @@ kw_change_move_from(kw_change_ladder ladder, kw_change_place place, kw_change_di
     unsigned needs = up ? rung_at(place)->needs_up : rung_at(place)->needs_down;
     unsigned of_other_side = is_new(place) ? COPY : EXPIRY;
     return (kw_change_move){to, needs & ladders[ladder].needs & ~of_other_side};
+}
+
+kw_change_place
+kw_change_copy_place(kw_change_ladder ladder)
+{
+    return is_of_hints(ladder) ? KW_OLD(SETTLED) : ladder == KW_LADDER_ADD ? KW_OLD(SPACED) : KW_OLD(BOTH);
 }
 
 kw_change_place

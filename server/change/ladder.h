@@ -22,6 +22,14 @@
  * same on both sides, with the two placements exchanged. Only the rung below `both` differs: ladder.c says
  * why.
  *
+ * A hint path (hint/rung.h) is added on rungs of its own, with the order of writes that the table has:
+ *
+ *   unstamped (order: store) -----------> settled ---> filled
+ *   alone (order: stamp) ---> hinting --> settled ---> filled
+ *
+ * On hinting and settled, puts write hints, and no query uses them. The hints of all rows are written on
+ * settled.
+ *
  * Other changes use the same rungs, and leave some out. When a path is added, the old placement is that of
  * the path that has all rows, and the new one is that of the added path. Both stay, so the change does not
  * leave side old.
@@ -48,6 +56,9 @@ typedef enum kw_change_rung {
     KW_RUNG_SPACED,    /* the same, and no write of `both` is in progress. Passes run */
     KW_RUNG_LAST_PASS, /* atomic operations wait, and puts write the placement that is read last */
     KW_RUNG_GET_BOTH,  /* gets of single records read both placements */
+    KW_RUNG_HINTING,   /* a hint path is added: puts write hints. A table with `order: stamp` */
+    KW_RUNG_SETTLED,   /* the same, and the clock has passed all stamps of puts without hints. The copier runs
+                        */
     KW_RUNG_FILLED,    /* a path is added, and queries can use it */
     KW_RUNGS
 } kw_change_rung;
@@ -64,6 +75,8 @@ typedef unsigned kw_change_place;
 typedef enum kw_change_ladder {
     KW_LADDER_MOVE,            /* a path gets another key rule */
     KW_LADDER_ADD,             /* paths are added; a drop is the way back */
+    KW_LADDER_HINTS,           /* hint paths are added to a table with order: store */
+    KW_LADDER_HINTS_STAMP,     /* the same, order: stamp */
     KW_LADDER_ATOMICS,         /* increments and conditional writes become allowed or forbidden */
     KW_LADDER_MOVE_ONE_WRITER, /* in the embedded store, which writes all rows of a record at once */
     KW_LADDER_ADD_ONE_WRITER,
@@ -79,7 +92,8 @@ enum {
                              stamps, those of the placement that scans read */
     KW_CHANGE_NEEDS_CURSOR_EXPIRY = 8, /* cursors of the old layout have expired */
     KW_CHANGE_NEEDS_SKEW = 16,         /* max_clock_skew has passed since all have reported */
-    KW_CHANGE_NEEDS_SWEEP = 32         /* gone cells were removed (store/control.h) */
+    KW_CHANGE_NEEDS_SWEEP = 32,        /* gone cells were removed (store/control.h) */
+    KW_CHANGE_NEEDS_CLOCK = 64 /* the store's clock has passed the stamps of all calls at the place before */
 };
 
 typedef enum kw_change_direction { KW_CHANGE_FORWARD, KW_CHANGE_BACK } kw_change_direction;
@@ -98,7 +112,7 @@ typedef struct kw_change_rules {
      * certainly max_clock_skew later. Removals run as with `order: store`, but wait until every server's
      * clock has passed the timestamps that they delete. Gets wait as in tables with order: stamp. STAMP:
      * writes leave control cells: kw:w, and removals gone cells. */
-    kw_regime regime;
+    kw_regime regime;   /* of ladders of hints: not used, the table keeps its own */
     bool both_complete; /* both placements have every acknowledged write, and cursors of both are accepted */
 } kw_change_rules;
 
@@ -108,6 +122,8 @@ bool kw_change_ladder_has(kw_change_ladder ladder, kw_change_place place);
 kw_change_move kw_change_move_from(kw_change_ladder ladder, kw_change_place place,
                                    kw_change_direction direction);
 
+/* Where the rows are copied. */
+kw_change_place kw_change_copy_place(kw_change_ladder ladder);
 /* Where a change begins, and where it ends if it is cancelled. store_order: the table has `order: store`.
  * A drop and a change of atomics begin elsewhere: at their only rung, and where the copy of an addition runs.
  */

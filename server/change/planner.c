@@ -123,12 +123,12 @@ goal_ends(kw_change_place goal)
 /* What must be true before a change ends that has reached its goal. A change that is cancelled at its first
  * place, unstamped-old, needs nothing: its writes leave no control cells. A cancelled change that was to
  * allow atomic operations needs nothing either, because none has run. Otherwise, a change of atomics needs a
- * grace: an atomic operation does not notice the writes without kw:w. */
+ * grace: an atomic operation does not notice the writes without kw:w. Hints are harmless when they stay. */
 static unsigned
 needs_of_end(const kw_change_record *record)
 {
     bool undone = kw_change_is_cancelled(record) && !record->drops;
-    if (record->place == KW_OLD(UNSTAMPED) || (record->atomics && undone))
+    if (record->hints || record->place == KW_OLD(UNSTAMPED) || (record->atomics && undone))
         return 0;
     return KW_CHANGE_NEEDS_GRACE | (record->drops || record->atomics ? 0 : KW_CHANGE_NEEDS_SWEEP);
 }
@@ -174,7 +174,9 @@ wait_for(kw_change_wait wait, uint64_t until_ns)
 static kw_change_next
 check_times(const kw_change_planner *planner, uint64_t number, unsigned needs, const kw_change_times *times)
 {
-    uint64_t gap_ns = needs & KW_CHANGE_NEEDS_SKEW ? MAX(times->skew_ns, GAP_NS) : GAP_NS;
+    uint64_t gap_ns = needs & KW_CHANGE_NEEDS_CLOCK  ? MAX(times->width_ns, GAP_NS)
+                      : needs & KW_CHANGE_NEEDS_SKEW ? MAX(times->skew_ns, GAP_NS)
+                                                     : GAP_NS;
     if (planner->reported_ns == 0 || planner->step != number)
         return wait_for(KW_CHANGE_WAIT_REPORTS, 0);
     if (times->now_ns < planner->reported_ns + gap_ns)
@@ -443,7 +445,7 @@ kw_change_set_goal(kw_change_record *record, kw_change_place goal)
 {
     bool back = kw_change_goes_back(record);
     record->goal = goal;
-    bool copies = record->place == KW_OLD(BOTH) || (record->adds && record->place == KW_OLD(SPACED));
+    bool copies = record->place == kw_change_copy_place(kw_change_ladder_of(record));
     if (kw_change_goes_back(record) != back && !copies)
         forget_pass(record);
 }

@@ -57,7 +57,7 @@ same_rule(const kw_placed_rule *a, const kw_placed_rule *b)
 static bool
 same_paths(const kw_change_record *a, const kw_change_record *b)
 {
-    if (a->adds != b->adds || a->drops != b->drops || a->atomics != b->atomics ||
+    if (a->adds != b->adds || a->drops != b->drops || a->hints != b->hints || a->atomics != b->atomics ||
         a->more_count != b->more_count)
         return false;
     for (size_t i = 0; i < a->more_count; i++)
@@ -105,6 +105,8 @@ kw_change_ladder_of(const kw_change_record *record)
     bool one = record->writers == KW_CHANGE_ONE_WRITER;
     if (record->atomics)
         return KW_LADDER_ATOMICS;
+    if (record->hints && !one)
+        return record->store_order ? KW_LADDER_HINTS : KW_LADDER_HINTS_STAMP;
     if (record->adds)
         return one ? KW_LADDER_ADD_ONE_WRITER : KW_LADDER_ADD;
     return one ? KW_LADDER_MOVE_ONE_WRITER : KW_LADDER_MOVE;

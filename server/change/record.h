@@ -58,6 +58,7 @@ typedef struct kw_change_record {
     bool atomics; /* increments and conditional writes are allowed on the table; with `drops`, they are
                      forbidden. No row moves: `path` is the primary path, and `old` and `now` are the same.
                      `adds` is not set */
+    bool hints;   /* with `adds`: of hint paths. The table keeps its order of writes */
     const kw_added_path *more; /* the other paths that are added or dropped */
     size_t more_count;
     uint64_t part; /* of the present work: the index of the added path, or the number of placements that were

@@ -58,10 +58,8 @@ static const kw_change_member of_several_writers[] = {
 };
 
 static const kw_change_member of_parts[] = {
-    MEMBER(KW_CHANGE_FLAG, adds),
-    MEMBER(KW_CHANGE_FLAG, drops),
-    MEMBER(KW_CHANGE_PATHS, more),
-    MEMBER(KW_CHANGE_COUNT, part),
+    MEMBER(KW_CHANGE_FLAG, adds),  MEMBER(KW_CHANGE_FLAG, drops), MEMBER(KW_CHANGE_FLAG, hints),
+    MEMBER(KW_CHANGE_PATHS, more), MEMBER(KW_CHANGE_COUNT, part),
 };
 
 static const kw_change_member of_share[] = {

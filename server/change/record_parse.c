@@ -185,7 +185,7 @@ parse_parts(JsonObject *from, kw_arena *arena, kw_change_record *to, size_t *cou
         return true;
     *count += kw_change_of_parts.count;
     return parse_members(from, &kw_change_of_parts, arena, to) &&
-           (to->adds || (to->more_count == 0 && !to->drops));
+           (to->adds || (to->more_count == 0 && !to->drops && !to->hints));
 }
 
 static bool

@@ -238,7 +238,7 @@ placing_of(const kw_change_record *record, kw_model *old_model, kw_regime *ret_r
     kw_change_rules rules = kw_change_rules_of(record);
     *ret_regime = kw_change_regime_of(record);
     placing.change = change_of(record);
-    placing.regime = record->writers == KW_CHANGE_SEVERAL_WRITERS ? ret_regime : NULL;
+    placing.regime = record->writers == KW_CHANGE_SEVERAL_WRITERS && !record->hints ? ret_regime : NULL;
     placing.old_model = old_model;
     placing.old = record->old;
     placing.role = rules.new_role;

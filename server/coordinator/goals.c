@@ -56,7 +56,7 @@ withdraw_cancellation(kw_change_record *record, kw_error *ret_error)
         return refuse(ret_error, record,
                       "its change is being cancelled, and removals no longer reach the new rows; wait until "
                       "it has ended, then begin it again");
-    kw_change_set_goal(record, record->adds ? KW_OLD(SPACED) : KW_OLD(BOTH));
+    kw_change_set_goal(record, kw_change_copy_place(kw_change_ladder_of(record)));
     return true;
 }
 
@@ -107,7 +107,7 @@ run_added(const kw_change_command *command, kw_change_record *record, kw_arena *
         return true; /* queries use it already */
     if (kw_change_is_cancelled(record))
         return refuse(ret_error, record, "its change is being cancelled");
-    const char *why = record->place == KW_OLD(SPACED)
+    const char *why = record->place == kw_change_copy_place(kw_change_ladder_of(record))
                           ? kw_change_why_not_switch(record, command->leave_undecodable, arena)
                           : "its rows have not been copied yet";
     if (why)
@@ -149,7 +149,8 @@ run_atomics(const kw_change_command *command, int64_t current, kw_change_record 
 static bool
 run_compare(kw_change_record *record, kw_error *ret_error)
 {
-    bool can = record->adds ? record->place == KW_OLD(SPACED) && !kw_change_is_cancelled(record)
+    kw_change_place copies = kw_change_copy_place(kw_change_ladder_of(record));
+    bool can = record->adds ? record->place == copies && !kw_change_is_cancelled(record)
                             : kw_change_waits_for_switch(record);
     if (!can)
         return refuse(ret_error, record,

@@ -140,7 +140,9 @@ next_for_goal(const kw_change_record *record, kw_arena *arena)
     if (kw_change_is_cancelled(record))
         return kw_change_can_withdraw(record) ? "reverse" : "";
     if (record->adds)
-        return record->goal == KW_OLD(SPACED) ? next_before_switch(record, arena) : "cancel";
+        return record->goal == kw_change_copy_place(kw_change_ladder_of(record))
+                   ? next_before_switch(record, arena)
+                   : "cancel";
     if (record->goal == KW_OLD(BOTH))
         return kw_change_reads_old(record) ? next_before_switch(record, arena) : "";
     if (record->goal == KW_NEW(BOTH) && record->place == record->goal)

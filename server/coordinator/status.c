@@ -236,7 +236,7 @@ goal_name(const kw_change_record *record)
         return "cancelled";
     if (record->goal == KW_OLD(BOTH) && kw_change_goes_back(record))
         return "reversed";
-    if (record->goal == KW_OLD(BOTH) || record->goal == KW_OLD(SPACED))
+    if (record->goal == kw_change_copy_place(kw_change_ladder_of(record)))
         return "copied";
     return record->goal == KW_NEW(BOTH) ? "switched" : "completed";
 }

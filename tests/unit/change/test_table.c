@@ -1,5 +1,6 @@
 /* What must hold at every place of a change (server/change/ladder.h), and for every two neighbors. */
 #include "change/ladder.h"
+#include "hint/rung.h"
 
 #include <glib.h>
 
@@ -9,13 +10,20 @@ has_one_writer(kw_change_ladder ladder)
     return ladder == KW_LADDER_MOVE_ONE_WRITER || ladder == KW_LADDER_ADD_ONE_WRITER;
 }
 
-/* Calls `check` for every place of every ladder. */
+/* test_hints checks these. */
+static bool
+is_of_hints(kw_change_ladder ladder)
+{
+    return ladder == KW_LADDER_HINTS || ladder == KW_LADDER_HINTS_STAMP;
+}
+
+/* Calls `check` for every place of every ladder whose placements have records. */
 static void
 at_each_place(void (*check)(kw_change_ladder ladder, kw_change_place place))
 {
     for (kw_change_ladder ladder = 0; ladder < KW_LADDERS; ladder++)
         for (kw_change_place place = 0; place < KW_PLACES; place++)
-            if (kw_change_ladder_has(ladder, place)) {
+            if (!is_of_hints(ladder) && kw_change_ladder_has(ladder, place)) {
                 g_test_message("ladder %d, %s", (int)ladder, kw_change_place_name(place));
                 check(ladder, place);
             }
@@ -189,6 +197,13 @@ KW_TEST(test_ways, "/change/table/ways")
     WAY(KW_LADDER_MOVE_ONE_WRITER, KW_CHANGE_FORWARD, KW_OLD(UNSTAMPED), KW_OLD(BOTH), KW_NEW(BOTH),
         KW_NEW(CLOSING), KW_NEW(UNSTAMPED), KW_PLACE_NONE);
     WAY(KW_LADDER_MOVE_ONE_WRITER, KW_CHANGE_BACK, KW_NEW(BOTH), KW_OLD(BOTH), KW_OLD(UNSTAMPED));
+    WAY(KW_LADDER_HINTS, KW_CHANGE_FORWARD, KW_OLD(UNSTAMPED), KW_OLD(SETTLED), KW_OLD(FILLED),
+        KW_PLACE_NONE);
+    WAY(KW_LADDER_HINTS, KW_CHANGE_BACK, KW_OLD(SETTLED), KW_OLD(UNSTAMPED), KW_PLACE_NONE);
+    WAY(KW_LADDER_HINTS_STAMP, KW_CHANGE_FORWARD, KW_OLD(ALONE), KW_OLD(HINTING), KW_OLD(SETTLED),
+        KW_OLD(FILLED), KW_PLACE_NONE);
+    WAY(KW_LADDER_HINTS_STAMP, KW_CHANGE_BACK, KW_OLD(SETTLED), KW_OLD(HINTING), KW_OLD(ALONE),
+        KW_PLACE_NONE);
     WAY(KW_LADDER_ADD_ONE_WRITER, KW_CHANGE_FORWARD, KW_OLD(UNSTAMPED), KW_OLD(BOTH), KW_OLD(FILLED),
         KW_PLACE_NONE);
 }
@@ -220,6 +235,55 @@ KW_TEST(test_needs, "/change/table/needs")
     g_assert_cmpuint(needs(KW_LADDER_MOVE_ONE_WRITER, KW_NEW(BOTH), KW_CHANGE_BACK), ==, 0);
     g_assert_cmpuint(needs(KW_LADDER_ADD_ONE_WRITER, KW_OLD(BOTH), KW_CHANGE_FORWARD), ==,
                      KW_CHANGE_NEEDS_COPY);
+}
+
+/* The place of hint/rung.h that a place of a ladder is. The explorations in tests/unit/hint read that table.
+ */
+static kw_hint_place
+hint_place_of(kw_change_ladder ladder, kw_change_place place)
+{
+    if (place == KW_OLD(FILLED))
+        return KW_HINT_HINTED;
+    if (place == KW_OLD(SETTLED))
+        return ladder == KW_LADDER_HINTS_STAMP ? KW_HINT_SETTLED : KW_HINT_HINTING;
+    if (place == KW_OLD(HINTING))
+        return KW_HINT_HINTING;
+    return KW_HINT_MARKED; /* partial puts are refused, or all puts leave kw:w anyway; see
+                              docs/design/paths.md */
+}
+
+static void
+check_hints(kw_change_ladder ladder, kw_change_place place, kw_write_order order)
+{
+    kw_hint_place at = hint_place_of(ladder, place);
+    kw_hint_rules rules = kw_hint_rules_at(at);
+    kw_change_rules given = kw_change_rules_at(ladder, place);
+    bool writes = given.new_role.put > 0;
+    kw_change_move move = kw_change_move_from(ladder, place, KW_CHANGE_FORWARD);
+    kw_hint_move expected = kw_hint_move_from(at, order, false);
+    g_assert_true(writes == rules.hints_new && given.new_role.scan == rules.reads_new);
+    g_assert_true(given.old_role.put && given.old_role.remove && given.old_role.get && given.old_role.scan);
+    g_assert_false(given.new_role.get || given.new_role.remove);
+    if (move.to == KW_PLACE_NONE) {
+        g_assert_cmpint(expected.to, ==, KW_HINT_PLACES);
+        return;
+    }
+    g_assert_cmpint(hint_place_of(ladder, move.to), ==, expected.to);
+    /* The grace of the first place is that of compares, which do not run before `hinting`. */
+    g_assert_cmpuint(move.needs, ==, writes ? expected.needs : 0);
+}
+
+KW_TEST(test_hints, "/change/table/hints")
+{
+    for (kw_change_place place = 0; place < KW_PLACES; place++) {
+        if (kw_change_ladder_has(KW_LADDER_HINTS, place))
+            check_hints(KW_LADDER_HINTS, place, KW_WRITE_ORDER_STORE);
+        if (kw_change_ladder_has(KW_LADDER_HINTS_STAMP, place))
+            check_hints(KW_LADDER_HINTS_STAMP, place, KW_WRITE_ORDER_STAMP);
+    }
+    g_assert_cmpuint(kw_change_copy_place(KW_LADDER_HINTS), ==, KW_OLD(SETTLED));
+    g_assert_cmpuint(kw_change_copy_place(KW_LADDER_ADD), ==, KW_OLD(SPACED));
+    g_assert_cmpuint(kw_change_copy_place(KW_LADDER_ADD_ONE_WRITER), ==, KW_OLD(BOTH));
 }
 
 KW_TEST(test_names, "/change/table/names")
