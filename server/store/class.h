@@ -74,6 +74,7 @@ typedef struct kw_store_class {
     bool (*ready)(kw_store *, kw_error *ret_error);
     bool (*clock_offset_ms)(kw_store *, int64_t *ret_offset_ms);
     bool (*time)(kw_store *, bool estimate, kw_span *ret_span); /* NULL: the time is never known */
+    bool (*earliest_ms)(kw_store *, int64_t *ret_ms);           /* NULL: from `time` */
     void (*keep_time_known)(kw_store *);                        /* NULL: does nothing */
     void (*expect_stamps)(kw_store *, bool expected);           /* NULL: does nothing */
     void (*set_fence)(kw_store *, const kw_fence *);            /* NULL: does nothing */

@@ -491,6 +491,10 @@ bool kw_store_clock_offset_ms(kw_store *store, int64_t *ret_offset_ms);
 bool kw_store_time(kw_store *store, kw_span *ret_span);
 /* An estimate of the store's current time from its last answer, however old that is. Any thread. */
 bool kw_store_time_estimate(kw_store *store, kw_span *ret_span);
+/* Reads that begin now do not miss a write of the store's own that gets a lower timestamp than this: every
+ * write that they do not see gets this one or a later one, as far as the clocks of the store's servers agree.
+ * False if the store's time is not known now. Any thread. */
+bool kw_store_earliest_ms(kw_store *store, int64_t *ret_ms);
 /* Asks the store to read its clock soon and regularly for a while, so that kw_store_time succeeds. Any
  * thread. */
 void kw_store_keep_time_known(kw_store *store);

@@ -1,5 +1,6 @@
 /* The wrappers around a store's functions for tables and for the store itself; see store.c. */
 #include "base/guard.h"
+#include "base/units.h"
 #include "store/check.h"
 #include "store/class.h"
 #include "store/refuse.h"
@@ -127,6 +128,19 @@ kw_store_time_estimate(kw_store *store, kw_span *ret_span)
 {
     g_assert(store && ret_span);
     return store->class->time && store->class->time(store, true, ret_span);
+}
+
+bool
+kw_store_earliest_ms(kw_store *store, int64_t *ret_ms)
+{
+    g_assert(store && ret_ms);
+    kw_span span;
+    if (store->class->earliest_ms)
+        return store->class->earliest_ms(store, ret_ms);
+    if (!kw_store_time(store, &span) || span.earliest_ns == INT64_MIN)
+        return false;
+    *ret_ms = span.earliest_ns / (int64_t)KW_NS_PER_MS;
+    return true;
 }
 
 void

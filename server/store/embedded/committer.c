@@ -366,9 +366,17 @@ kinds_of_small(const kw_committer *committer)
 }
 
 static void
+begin_round(kw_embedded *store)
+{
+    atomic_store(&store->round_ms, KW_ROUND_BEGINS);
+    kw_stamps_begin(&store->stamps);
+    atomic_store(&store->round_ms, store->stamps.now_ms);
+}
+
+static void
 run_round(kw_committer *committer)
 {
-    kw_stamps_begin(&committer->store->stamps);
+    begin_round(committer->store);
     committer->large_entries = 0;
     kw_turns_arrange(&committer->pending);
     while (committer->pending && committer->large_entries < KW_TURNS_ROUND_ENTRIES) {
@@ -387,6 +395,7 @@ run_round(kw_committer *committer)
     append(&committer->pending, committer->unfinished_first);
     committer->unfinished_first = committer->unfinished_last = NULL;
     kw_collector_forget_table(&committer->collector);
+    atomic_store(&committer->store->round_ms, KW_NO_ROUND);
 }
 
 /* Runs one slice of the copies, without a sync. */

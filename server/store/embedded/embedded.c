@@ -51,6 +51,18 @@ embedded_clock_offset_ms(kw_store *store, int64_t *ret_offset_ms)
     return true;
 }
 
+/* A round that begins later reads the clock after this call. */
+static bool
+embedded_earliest_ms(kw_store *base, int64_t *ret_ms)
+{
+    int64_t clock_ms = kw_clock_wall_ms();
+    int64_t round_ms = atomic_load(&((kw_embedded *)base)->round_ms);
+    if (round_ms == KW_ROUND_BEGINS)
+        return false;
+    *ret_ms = round_ms == KW_NO_ROUND ? clock_ms : MIN(clock_ms, round_ms);
+    return true;
+}
+
 static void
 embedded_reload(kw_store *store)
 {
@@ -146,6 +158,7 @@ kw_embedded_open(const kw_model_embedded *settings, kw_error *ret_error)
         .about = embedded_about,
         .ready = embedded_ready,
         .clock_offset_ms = embedded_clock_offset_ms,
+        .earliest_ms = embedded_earliest_ms,
         .open_handle = kw_embedded_open_handle,
         .reload = embedded_reload,
         .free = embedded_free,

@@ -34,6 +34,9 @@ typedef struct kw_pool_job kw_pool_job;
 typedef struct kw_committer kw_committer;
 typedef struct kw_pool kw_pool;
 
+#define KW_NO_ROUND 0
+#define KW_ROUND_BEGINS (-1) /* the committer reads the clock now */
+
 struct kw_embedded {
     kw_store base;
     char *path;
@@ -41,6 +44,9 @@ struct kw_embedded {
     int lock_fd;
     kw_embedded_tables *tables;
     kw_engine engine;
+    /* The least timestamp that the committer's present round can allocate; KW_NO_ROUND, or KW_ROUND_BEGINS.
+     */
+    _Atomic int64_t round_ms;
     kw_stamps stamps; /* used by the committer only; so is the next member */
     kw_acknowledged acknowledged;
     kw_blocks blocks;
