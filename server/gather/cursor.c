@@ -2,11 +2,11 @@
  *
  *   version (1)  created (8)  remaining (8)  page rows (4)  page bytes (4)
  *   state (1)  group (4)  range (4)
- *   suffix  table  path  layouts  caller  columns  query  filter               each: length, bytes
+ *   suffix  table  path  layouts  caller  columns  query  filter  [hints]      each: length, bytes
  *   HMAC-SHA256 of "keyway cursor" and everything before (32)
  *
  * The state is 0 if the position is not started, 1 if it is, 2 if it is at its group's head; plus 4 if the
- * query skips undecodable rows.
+ * query skips undecodable rows; plus 8 if `hints` follows.
  *
  * The signature is compared first, in constant time; bytes without a valid signature are never parsed.
  */
@@ -23,7 +23,9 @@
 #define MAC_SIZE 32
 #define KEY_MIN 16
 #define SKIPS_UNDECODABLE 4
+#define HAS_HINTS 8
 #define DOMAIN "keyway cursor"
+#define HASH_DOMAIN "keyway record"
 
 struct kw_keyring {
     _Atomic int references;
@@ -77,15 +79,36 @@ kw_keyring_unref(kw_keyring *keyring)
 }
 
 static void
-sign(const EVP_MAC_CTX *key, kw_bytes body, uint8_t ret_mac[MAC_SIZE])
+sign_in(const EVP_MAC_CTX *key, kw_bytes domain, kw_bytes body, uint8_t ret_mac[MAC_SIZE])
 {
     EVP_MAC_CTX *context = EVP_MAC_CTX_dup(key);
     size_t size = 0;
-    bool signed_ = context && EVP_MAC_update(context, (const uint8_t *)DOMAIN, sizeof DOMAIN - 1) == 1 &&
+    bool signed_ = context && EVP_MAC_update(context, domain.data, domain.size) == 1 &&
                    EVP_MAC_update(context, body.data, body.size) == 1 &&
                    EVP_MAC_final(context, ret_mac, &size, MAC_SIZE) == 1;
     g_assert(signed_ && size == MAC_SIZE);
     EVP_MAC_CTX_free(context);
+}
+
+static void
+sign(const EVP_MAC_CTX *key, kw_bytes body, uint8_t ret_mac[MAC_SIZE])
+{
+    sign_in(key, KW_BYTES_LITERAL(DOMAIN), body, ret_mac);
+}
+
+size_t
+kw_keyring_count(const kw_keyring *keyring)
+{
+    return keyring->count;
+}
+
+uint64_t
+kw_keyring_hash(const kw_keyring *keyring, size_t key, kw_bytes bytes)
+{
+    uint8_t mac[MAC_SIZE];
+    g_assert(key < keyring->count);
+    sign_in(keyring->keys[key], KW_BYTES_LITERAL(HASH_DOMAIN), bytes, mac);
+    return kw_be64_load(mac);
 }
 
 /* --- writing --------------------------------------------------------------------------------------- */
@@ -109,8 +132,9 @@ kw_cursor_seal(const kw_keyring *keyring, const kw_cursor *cursor, kw_buffer *ou
     kw_be64_store(fixed + 9, cursor->remaining);
     kw_be32_store(fixed + 17, cursor->page_rows);
     kw_be32_store(fixed + 21, cursor->page_bytes);
-    fixed[25] = (uint8_t)(cursor->position.started + cursor->position.at_head +
-                          (cursor->skip_undecodable ? SKIPS_UNDECODABLE : 0));
+    fixed[25] =
+        (uint8_t)(cursor->position.started + cursor->position.at_head +
+                  (cursor->skip_undecodable ? SKIPS_UNDECODABLE : 0) + (cursor->hints.size ? HAS_HINTS : 0));
     kw_be32_store(fixed + 26, cursor->position.group);
     kw_be32_store(fixed + 30, cursor->position.range);
     out->size += FIXED_SIZE;
@@ -122,6 +146,8 @@ kw_cursor_seal(const kw_keyring *keyring, const kw_cursor *cursor, kw_buffer *ou
     append_bytes(out, cursor->columns);
     append_bytes(out, cursor->query);
     append_bytes(out, cursor->filter);
+    if (cursor->hints.size)
+        append_bytes(out, cursor->hints);
     uint8_t mac[MAC_SIZE];
     sign(keyring->keys[0], kw_bytes_of(out->data + begin, out->size - begin), mac);
     kw_buffer_append(out, kw_bytes_of(mac, MAC_SIZE));
@@ -148,7 +174,7 @@ parse(kw_bytes body, kw_cursor *cursor)
     if (body.size < FIXED_SIZE)
         return false;
     const uint8_t *fixed = body.data;
-    unsigned started = fixed[25] & ~(unsigned)SKIPS_UNDECODABLE;
+    unsigned started = fixed[25] & ~(unsigned)(SKIPS_UNDECODABLE | HAS_HINTS);
     if (started > 2)
         return false;
     cursor->created_ms = (int64_t)kw_be64_load(fixed + 1);
@@ -164,7 +190,8 @@ parse(kw_bytes body, kw_cursor *cursor)
     bool whole = take_bytes(&rest, &cursor->position.suffix) && take_bytes(&rest, &cursor->table) &&
                  take_bytes(&rest, &cursor->path) && take_bytes(&rest, &cursor->layouts) &&
                  take_bytes(&rest, &cursor->caller) && take_bytes(&rest, &cursor->columns) &&
-                 take_bytes(&rest, &cursor->query) && take_bytes(&rest, &cursor->filter);
+                 take_bytes(&rest, &cursor->query) && take_bytes(&rest, &cursor->filter) &&
+                 (!(fixed[25] & HAS_HINTS) || take_bytes(&rest, &cursor->hints));
     return whole && rest.size == 0 && cursor->position.suffix.size <= KW_STORE_ROW_KEY_MAX;
 }
 
@@ -194,7 +221,7 @@ kw_cursor_open(const kw_keyring *keyring, kw_bytes sealed, int64_t now_ms, int64
                             "cursor has version %u, made by another release, but this one reads version %u; "
                             "start the scan again",
                             body.data[0], VERSION);
-    kw_cursor cursor;
+    kw_cursor cursor = {.hints = KW_BYTES_NONE};
     if (!parse(body, &cursor))
         return kw_error_set(ret_error, KW_INVALID, "cursor is damaged");
     if (cursor.created_ms <= now_ms - expiry_ms)

@@ -18,6 +18,10 @@ kw_keyring *kw_keyring_new(const kw_bytes *keys, size_t count);
 kw_keyring *kw_keyring_ref(kw_keyring *keyring);
 void kw_keyring_unref(kw_keyring *keyring);
 
+/* A secret hash, the same in all gateways with these keys. There is one for each key. */
+size_t kw_keyring_count(const kw_keyring *keyring);
+uint64_t kw_keyring_hash(const kw_keyring *keyring, size_t key, kw_bytes bytes);
+
 /* Size of a fingerprint in a cursor: the first bytes of the layout's SHA-256. */
 #define KW_CURSOR_FINGERPRINT_SIZE 8
 #define KW_CURSOR_LAYOUT_SIZE (4 + KW_CURSOR_FINGERPRINT_SIZE)
@@ -36,6 +40,7 @@ typedef struct kw_cursor {
     uint32_t page_bytes;
     bool skip_undecodable;
     kw_position position;
+    kw_bytes hints; /* of a query by a hint path: what its pages must know; opaque here. Empty: nothing */
 } kw_cursor;
 
 void kw_cursor_seal(const kw_keyring *keyring, const kw_cursor *cursor, kw_buffer *out);

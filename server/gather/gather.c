@@ -191,6 +191,14 @@ kw_gather_range(const kw_gather *gather)
     return gather->accepting;
 }
 
+bool
+kw_gather_has_begun(const kw_gather *gather, size_t range)
+{
+    if (gather->points)
+        return kw_points_were_requested(gather->points, (uint32_t)range);
+    return gather->spec.plan->ranges[range].group < gather->next_group;
+}
+
 kw_taken
 kw_gather_take(kw_gather *gather, uint32_t range, kw_row *row, bool *ret_kept)
 {
@@ -297,7 +305,8 @@ complete(kw_gather *gather)
         done(gather->user, NULL, gather->error);
         return;
     }
-    kw_metrics_add(KW_METRIC_rows_returned, (int64_t)gather->flow.page_rows);
+    if (gather->spec.plan->path->content == KW_CONTENT_RECORDS)
+        kw_metrics_add(KW_METRIC_rows_returned, (int64_t)gather->flow.page_rows);
     kw_gathered page = {.rows = gather->spec.accept_copies ? NULL : gather->page.rows,
                         .count = gather->flow.page_rows,
                         .end = gather->ended,

@@ -61,6 +61,10 @@ typedef struct kw_gather_spec {
 /* The plan's range that the current row was read from; valid while accept runs. */
 size_t kw_gather_range(const kw_gather *gather);
 
+/* True if rows of the plan's range were requested from the store already. A row that is written now is
+ * possibly not among those that follow, because the store can return the range as it was. */
+bool kw_gather_has_begun(const kw_gather *gather, size_t range);
+
 /* Everything in spec is borrowed until kw_gather_free. */
 kw_gather *kw_gather_new(kw_store_handle *handle, const kw_gather_spec *spec);
 

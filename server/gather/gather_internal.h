@@ -113,6 +113,13 @@ typedef enum kw_step {
     KW_STEP_FAILED
 } kw_step;
 
+/* The ordering of the plan's rows. Hints have none. */
+static inline const kw_ordering *
+kw_gather_ordering(const kw_plan *plan)
+{
+    return plan->query && plan->path->content == KW_CONTENT_RECORDS ? &plan->query->table->ordering : NULL;
+}
+
 /* --- gather.c ------------------------------------------------------------------------------------ */
 
 typedef enum kw_taken {
@@ -177,3 +184,5 @@ void kw_points_free(kw_points *points);
 /* Offers rows to the page until it is full. */
 kw_step kw_points_next(kw_points *points);
 bool kw_points_known_end(const kw_points *points);
+/* True if the row of this range of the plan was requested, or is before the position. */
+bool kw_points_were_requested(const kw_points *points, uint32_t range);

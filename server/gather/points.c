@@ -75,8 +75,9 @@ copy_columns(const kw_gather_spec *spec, kw_arena *arena)
 static void
 make_form(kw_points *points, const kw_gather_spec *spec)
 {
-    if (spec->plan->query) {
-        points->ordering = spec->plan->query->table->ordering;
+    const kw_ordering *ordering = kw_gather_ordering(spec->plan);
+    if (ordering) {
+        points->ordering = *ordering;
         points->ordering.family = kw_arena_copy(points->arena, points->ordering.family);
     }
     points->prepared = spec->prepared ? kw_prepared_ref(spec->prepared) : NULL;
@@ -86,7 +87,7 @@ make_form(kw_points *points, const kw_gather_spec *spec)
                             .max_bytes = MAX(spec->buffer_bytes, spec->row_bytes),
                             .account = spec->account,
                             .call = spec->call,
-                            .ordering = spec->plan->query ? &points->ordering : NULL,
+                            .ordering = ordering ? &points->ordering : NULL,
                             .filters_cells_only = spec->filters_cells_only,
                             .filter = kw_arena_copy(points->arena, spec->filter),
                             .prepared = points->prepared};
@@ -283,4 +284,13 @@ bool
 kw_points_known_end(const kw_points *points)
 {
     return !points->reading && !points->batch && points->next == points->count;
+}
+
+bool
+kw_points_were_requested(const kw_points *points, uint32_t range)
+{
+    for (size_t i = points->next; i < points->count; i++)
+        if (points->order[i] == range)
+            return false;
+    return true;
 }

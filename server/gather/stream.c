@@ -116,7 +116,7 @@ open_range_scan(kw_stream *stream)
                                .account = gather->spec.account,
                                .call = gather->spec.call,
                                .filters_cells_only = gather->spec.filters_cells_only,
-                               .ordering = plan->query ? &plan->query->table->ordering : NULL};
+                               .ordering = kw_gather_ordering(plan)};
     stream->range_scan = kw_store_handle_open_range_scan(gather->handle, &spec);
 }
 

@@ -42,5 +42,12 @@ typedef struct kw_hint_memory {
 
 /* hash: of the identity, with a secret seed: two records with the same hash count as one, and one of them is
  * not returned. */
+/* What the pages of a query know of each other. */
+typedef struct kw_hint_query {
+    bool begun; /* start_ms is set */
+    int64_t start_ms;
+    kw_hint_memory memory;
+} kw_hint_query;
+
 void kw_hint_memory_add(kw_hint_memory *memory, uint64_t hash);
 bool kw_hint_memory_has(const kw_hint_memory *memory, uint64_t hash);
