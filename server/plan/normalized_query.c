@@ -376,3 +376,20 @@ kw_normalized_query_match(const kw_normalized_query *normalized, const kw_value 
     }
     return meets_span(&normalized->also, values) && meets_span(&normalized->span, values);
 }
+
+bool
+kw_normalized_query_match_key(const kw_normalized_query *normalized, const kw_layout *layout,
+                              const kw_value *values)
+{
+    if (normalized->empty)
+        return false;
+    for (size_t number = 0; number < normalized->table->fields_count; number++)
+        if (normalized->bounds[number].count > 0 && kw_layout_holds_field(layout, number) &&
+            !meets_bound(normalized, number, values[number]))
+            return false;
+    const kw_value_span *also = &normalized->also, *span = &normalized->span;
+    return (also->field < 0 || !kw_layout_holds_field(layout, (size_t)also->field) ||
+            meets_span(also, values)) &&
+           (span->field < 0 || !kw_layout_holds_field(layout, (size_t)span->field) ||
+            meets_span(span, values));
+}

@@ -472,6 +472,8 @@ kw_path_analysis_better(const kw_path_analysis *a, const kw_path_analysis *b)
         return a_range;
     if (a->blur_s != b->blur_s)
         return a->blur_s < b->blur_s;
+    if (a->path->content != b->path->content) /* each hint costs the read of a row in addition */
+        return a->path->content == KW_CONTENT_RECORDS;
     return has_fewer_ranges(a, b);
 }
 

@@ -9,6 +9,20 @@
 #include "rule/splits.h"
 #include "schema/progress.h"
 
+/* A hint path lacks the records in which a field of its tuple is absent. If the query does not name the path,
+ * it must have a condition on each of these fields. */
+static bool
+may_choose(const kw_record_query *query, const kw_path *path)
+{
+    bool may = path->content == KW_CONTENT_RECORDS || !query->records_only;
+    for (size_t i = 0; may && i < path->tuple_count; i++) {
+        bool has_range = query->range_field == (int)path->tuple[i] &&
+                         (query->from.kind != KW_VALUE_NONE || query->to.kind != KW_VALUE_NONE);
+        may = query->bounds[path->tuple[i]].count > 0 || has_range;
+    }
+    return may;
+}
+
 /* The best path for the query. Paths that are being filled cannot be read. */
 static kw_path_analysis
 choose(const kw_record_query *query, const kw_normalized_query *normalized, kw_arena *arena,
@@ -21,7 +35,7 @@ choose(const kw_record_query *query, const kw_normalized_query *normalized, kw_a
     for (size_t index = first;
          index < end && (index == first || kw_normalized_query_can_continue(normalized, arena)); index++) {
         const kw_path *path = &normalized->table->paths[index];
-        if (kw_path_is_filling(path))
+        if (kw_path_is_filling(path) || (query->path < 0 && !may_choose(query, path)))
             continue;
         kw_path_analysis *analysis = &analyses[(*ret_count)++];
         const kw_placement *placement = query->placement ? query->placement : kw_path_scanned(path);
@@ -167,6 +181,7 @@ fill(const kw_normalized_query *whole, const kw_path_analysis *exact, kw_arena *
     const kw_path_analysis *analysis = made.analysis;
     kw_notes_ranges(&notes, analysis, made.normalized, &made.ranges);
     plan->normalized = made.normalized;
+    plan->whole = whole;
     plan->residual = kw_notes_residual(&notes, analysis, made.normalized, made.ranges.loose,
                                        &plan->expected_reads_per_row);
     plan->ranges = made.ranges.ranges;
@@ -212,9 +227,48 @@ empty_plan(const kw_record_query *query, const kw_normalized_query *normalized, 
         .notes_count = 1,
         .clock = -1,
         .normalized = normalized,
+        .whole = normalized,
     };
     set_placement(query->placement ? query->placement : kw_path_scanned(path), arena, plan);
     return plan;
+}
+
+/* Fields of the path's tuple that the query has no condition on, for example "created, status". */
+static const char *
+names_unbound(const kw_normalized_query *normalized, const kw_path *path, kw_arena *arena)
+{
+    const char *names = "";
+    for (size_t i = 0; i < path->tuple_count; i++) {
+        size_t field = path->tuple[i];
+        if (normalized->bounds[field].count == 0 && normalized->span.field != (int)field)
+            names = kw_arena_printf(arena, "%s%s%s", names, *names ? ", " : "",
+                                    normalized->table->fields[field].name);
+    }
+    return names;
+}
+
+/* True, with INVALID, if a hint path could answer the query, if the query named it. */
+static bool
+refuse_if_unnamed(const kw_record_query *query, const kw_normalized_query *normalized, kw_arena *arena,
+                  kw_error *ret_error)
+{
+    const kw_table *table = normalized->table;
+    for (size_t index = 0; query->path < 0 && index < table->queried_paths_count; index++) {
+        const kw_path *path = &table->paths[index];
+        kw_path_analysis analysis;
+        if (query->records_only || kw_path_is_filling(path) || may_choose(query, path))
+            continue;
+        kw_path_analysis_make(normalized, kw_path_scanned(path), query->order, arena, &analysis);
+        if (!analysis.eligible || !analysis.narrow)
+            continue;
+        kw_error_set(ret_error, KW_INVALID,
+                     "table %s: this query would read the whole table; name path %s, which has the records "
+                     "with a value of %s, or bind %s",
+                     table->name, path->name, names_unbound(normalized, path, arena),
+                     names_unbound(normalized, path, arena));
+        return true;
+    }
+    return false;
 }
 
 static bool
@@ -227,6 +281,8 @@ make(const kw_record_query *query, const kw_normalized_query *normalized, kw_are
     kw_path_analysis best = choose(query, normalized, arena, analyses, &count);
     if (refuse_if_only_filling(query, normalized, &best, arena, ret_error))
         return false;
+    if (!may_read_all(query, &best, !best.eligible) && refuse_if_unnamed(query, normalized, arena, ret_error))
+        return false;
     if (!best.eligible)
         return fail_no_order(normalized, query->order, analyses, count, arena, ret_error);
     if (!best.narrow && !query->full_scan && query->limit == 0)
@@ -237,7 +293,8 @@ make(const kw_record_query *query, const kw_normalized_query *normalized, kw_are
     if (!fill(normalized, &best, arena, plan, ret_error))
         return false;
     if (!may_read_all(query, &best, plan->residual))
-        return kw_refuse_whole_table(normalized, analyses, count, arena, ret_error);
+        return !refuse_if_unnamed(query, normalized, arena, ret_error) &&
+               kw_refuse_whole_table(normalized, analyses, count, arena, ret_error);
     *ret_plan = plan;
     return true;
 }
@@ -305,17 +362,44 @@ kw_plan_matches(const kw_plan *plan, const kw_record *record)
                             : query_matches(plan->query, record->values);
 }
 
+/* value: of the field plan->clock. */
+static bool
+is_in_time(const kw_range *range, kw_value value)
+{
+    return !range->timed ||
+           (value.kind == KW_VALUE_NUMBER && value.number >= range->least && value.number <= range->most);
+}
+
 bool
 kw_plan_matches_in(const kw_plan *plan, size_t range, const kw_record *record)
 {
     g_assert(range < plan->ranges_count);
     const kw_range *here = &plan->ranges[range];
-    if (here->timed) {
-        kw_value value = record->values[plan->clock];
-        if (value.kind != KW_VALUE_NUMBER || value.number < here->least || value.number > here->most)
-            return false;
-    }
-    return kw_plan_matches(plan, record);
+    return (!here->timed || is_in_time(here, record->values[plan->clock])) && kw_plan_matches(plan, record);
+}
+
+bool
+kw_plan_key_matches_in(const kw_plan *plan, size_t range, const kw_record *record)
+{
+    g_assert(range < plan->ranges_count);
+    const kw_range *here = &plan->ranges[range];
+    bool in_time = !here->timed || !kw_plan_keys_hold(plan, (size_t)plan->clock) ||
+                   is_in_time(here, record->values[plan->clock]);
+    return in_time &&
+           kw_normalized_query_match_key(plan->normalized, plan->placements[0]->layout, record->values);
+}
+
+kw_plan_part
+kw_plan_part_of(const kw_plan *plan, const kw_record *record)
+{
+    if (!kw_normalized_query_match(plan->whole, record->values))
+        return KW_PART_NONE;
+    if (kw_normalized_query_match(plan->normalized, record->values))
+        return KW_PART_PRESENT;
+    const kw_window *rest = &plan->rest;
+    int64_t number = record->values[plan->whole->span.field].number;
+    bool later = rest->limit > 0 && number >= rest->least && number <= rest->most;
+    return later ? KW_PART_LATER : KW_PART_EARLIER;
 }
 
 bool

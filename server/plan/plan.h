@@ -64,6 +64,7 @@ typedef struct kw_record_query {
     bool to_inclusive;
     kw_order order;     /* by the first unbound field of the path's rule */
     bool full_scan;     /* allows reading the whole table */
+    bool records_only;  /* the planner chooses no path with hints */
     uint64_t limit;     /* 0: no limit */
     size_t range_limit; /* maximum number of ranges (limits.ranges), if their keys are not long
                            (KW_PLAN_KEY_BYTES); 0: no limit and no windows */
@@ -128,6 +129,7 @@ typedef struct kw_plan {
     size_t notes_count;
     int clock;                                    /* the field of timed ranges; -1: there are none */
     const struct kw_normalized_query *normalized; /* for kw_plan_matches; NULL in a plan built by hand */
+    const struct kw_normalized_query *whole;      /* the same without the window */
     kw_window
         rest; /* the part that follows in logical order, for the query of the next plan; limit 0: nothing */
     uint64_t replaces; /* of a wide window: upper bound of the exact ranges that it replaces; otherwise 0 */
@@ -174,6 +176,20 @@ bool kw_plan_matches(const kw_plan *plan, const kw_record *record);
 
 /* True if the record also belongs to this range. For rows read from it. */
 bool kw_plan_matches_in(const kw_plan *plan, size_t range, const kw_record *record);
+
+/* For a row of a hint path: false if the fields that its key holds show that the record does not meet the
+ * query's conditions, or does not belong to this range. record: decoded from the key; other fields can be
+ * absent. */
+bool kw_plan_key_matches_in(const kw_plan *plan, size_t range, const kw_record *record);
+
+/* Where a query reads a record, relative to one of its plans. */
+typedef enum kw_plan_part {
+    KW_PART_NONE,    /* the record does not meet the query's conditions */
+    KW_PART_EARLIER, /* in an earlier window */
+    KW_PART_PRESENT, /* in this plan */
+    KW_PART_LATER    /* in a later window */
+} kw_plan_part;
+kw_plan_part kw_plan_part_of(const kw_plan *plan, const kw_record *record);
 
 /* The plan as text for people, several lines. In the arena. */
 const char *kw_plan_text(const kw_plan *plan, kw_arena *arena);
