@@ -59,6 +59,7 @@ kw_page_plan_within(const kw_call *call, const kw_scan_request *request, kw_effo
     kw_error shortage;
     *query = request->query;
     query->limit = request->limit;
+    query->records_only = request->filter.size > 0;
     query->range_limit = (size_t)kw_policy_model(call->policy)->limits.ranges;
     planning what = {query, effort, arena, ret_plan, ret_error, false};
     if (!kw_guard_run(arena, make_plan, &what, &shortage))
@@ -122,6 +123,35 @@ created_ms_of(const kw_scan_request *request, const kw_plan *plan)
     return is_old && request->created_ms > 0 ? request->created_ms : kw_clock_wall_ms();
 }
 
+/* In a cursor: start_ms, and the memory's hashes; numbers are big-endian. */
+static kw_bytes
+encode_hints(const kw_hint_query *hints, kw_arena *arena)
+{
+    size_t size = 8 * (1 + (size_t)hints->memory.count);
+    uint8_t *bytes = kw_arena_alloc(arena, size);
+    kw_be64_store(bytes, (uint64_t)hints->start_ms);
+    for (size_t i = 0; i < hints->memory.count; i++)
+        kw_be64_store(bytes + 8 * (1 + i), hints->memory.hashes[i]);
+    return kw_bytes_of(bytes, size);
+}
+
+static bool
+decode_hints(kw_bytes bytes, const kw_path *path, kw_hint_query *ret_hints, kw_error *ret_error)
+{
+    size_t numbers = bytes.size / 8;
+    bool fits =
+        path->content == KW_CONTENT_HINTS ? numbers >= 1 && numbers <= 1 + KW_HINT_MEMORY : bytes.size == 0;
+    if (!fits || bytes.size % 8)
+        return kw_error_set(ret_error, KW_INVALID, "cursor is damaged");
+    *ret_hints = (kw_hint_query){.begun = numbers > 0};
+    if (numbers == 0)
+        return true;
+    ret_hints->start_ms = (int64_t)kw_be64_load(bytes.data);
+    for (size_t i = 1; i < numbers; i++)
+        ret_hints->memory.hashes[ret_hints->memory.count++] = kw_be64_load(bytes.data + 8 * i);
+    return true;
+}
+
 kw_bytes
 kw_page_cursor(kw_call *call, const kw_scan_request *request, const kw_plan *plan, const kw_gathered *page,
                bool rest)
@@ -149,6 +179,8 @@ kw_page_cursor(kw_call *call, const kw_scan_request *request, const kw_plan *pla
                         .page_bytes = request->page_bytes,
                         .skip_undecodable = request->skip_undecodable,
                         .position = rest ? at_the_start : page->position};
+    if (plan->path->content == KW_CONTENT_HINTS)
+        cursor.hints = encode_hints(&request->hints, call->arena);
     kw_cursor_seal(call->keyring, &cursor, &sealed);
     return kw_arena_copy(call->arena, kw_buffer_bytes(&sealed));
 }
@@ -254,7 +286,8 @@ kw_page_open_cursor(kw_call *call, kw_bytes sealed, kw_scan_request *ret_request
         return kw_error_prefix(ret_error, "cursor");
     if (used != cursor.query.size)
         return kw_error_set(ret_error, KW_INVALID, "cursor has extra bytes after its query");
-    if (!decode_picks(call, &cursor, table, &request, ret_error))
+    if (!decode_picks(call, &cursor, table, &request, ret_error) ||
+        !decode_hints(cursor.hints, &table->paths[path], &request.hints, ret_error))
         return false;
     request.query.path = path;
     request.query.placement = placement;

@@ -83,8 +83,12 @@ kw_reader *
 kw_pushdown_reader(kw_call *call, const kw_scan_request *request, const kw_plan *plan, kw_arena *scratch)
 {
     const kw_record_query *query = plan->query;
+    bool hints = plan->path->content == KW_CONTENT_HINTS;
+    const kw_path *path = hints ? &query->table->paths[0] : plan->path;
     kw_reader *reader =
-        kw_reader_new(call, query->table, plan->path, request->picks, request->picks_count, scratch);
+        kw_reader_new(call, query->table, path, request->picks, request->picks_count, scratch);
+    for (size_t i = 0; i < plan->path->tuple_count; i++)
+        kw_reader_need(reader, plan->path->tuple[i]);
     for (size_t i = 0; i < query->table->fields_count; i++)
         if (query->bounds[i].count || query->range_field == (int)i || plan->clock == (int)i)
             kw_reader_need(reader, i);
@@ -215,6 +219,28 @@ join_filters(kw_call *call, const kw_scan_request *request, const kw_plan *plan,
     return true;
 }
 
+/* The store reads whole hints, and drops those whose keys match no pattern. Conditions on other fields are
+ * checked on the records. */
+static bool
+make_for_hints(kw_call *call, const kw_scan_request *request, const kw_plan *plan, kw_pushdown *push,
+               kw_error *ret_error)
+{
+    const char *path = plan->path->name, *primary = plan->query->table->paths[0].name;
+    if (request->filter.size)
+        return kw_error_set(
+            ret_error, KW_INVALID,
+            "table %s: path %s has fields that can change in its key, so its rows have no cells for a "
+            "filter; use conditions, or another path",
+            plan->query->table->name, path);
+    use_patterns(plan, call->arena, push);
+    if (plan->ranges_count)
+        note(push, kw_arena_printf(call->arena,
+                                   "path %s leads to the rows of path %s: a page takes at least 2 round "
+                                   "trips, the %s and then one multi-get",
+                                   path, primary, plan->point ? "point reads" : "range scans in parallel"));
+    return true;
+}
+
 void
 kw_pushdown_clear(kw_pushdown *push)
 {
@@ -227,6 +253,8 @@ kw_pushdown_make(kw_call *call, const kw_scan_request *request, const kw_plan *p
                  kw_pushdown *ret_push, kw_error *ret_error)
 {
     *ret_push = (kw_pushdown){0};
+    if (plan->path->content == KW_CONTENT_HINTS)
+        return make_for_hints(call, request, plan, ret_push, ret_error);
     if (!join_filters(call, request, plan, reader, ret_push, ret_error))
         return false;
     if (ret_push->filter.size && !(ret_push->prepared = kw_prepared_new(ret_push->filter, ret_error)))

@@ -29,13 +29,14 @@ typedef struct kw_pushdown {
  * empty if there are no columns or too many. */
 kw_bytes kw_pushdown_first_or(const kw_column *columns, size_t count, kw_arena *arena);
 
-/* Returns a reader of the fields that the request returns and its query needs. */
+/* Returns a reader of the fields that the request returns and its query needs. For a hint path, it reads rows
+ * of the primary path, and also needs the fields of the tuple. */
 kw_reader *kw_pushdown_reader(kw_call *call, const kw_scan_request *request, const kw_plan *plan,
                               kw_arena *scratch);
 
-/* INVALID if the caller's filter is malformed, or removes values that the query needs. Allocates in the
- * call's arena, except for the prepared filter, which *ret_push owns as soon as it exists: an allocation
- * after that can leave a guard. If the filter removes values, the reader omits these fields. */
+/* INVALID if the caller's filter is malformed, is for a hint path, or removes values that the query needs.
+ * Allocates in the call's arena, except for the prepared filter, which *ret_push owns as soon as it exists:
+ * an allocation after that can leave a guard. If the filter removes values, the reader omits these fields. */
 bool kw_pushdown_make(kw_call *call, const kw_scan_request *request, const kw_plan *plan, kw_reader *reader,
                       kw_pushdown *ret_push, kw_error *ret_error);
 void kw_pushdown_clear(kw_pushdown *push);

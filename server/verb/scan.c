@@ -7,50 +7,15 @@
  * An interval that is read in windows has one plan at a time. When a window has been read and the page is not
  * full, the next window is planned.
  */
-#include "verb/scan.h"
+#include "verb/scan_internal.h"
 
 #include "base/guard.h"
 #include "path/cells.h"
-#include "plan/pace.h"
-#include "verb/compile.h"
-#include "verb/page.h"
-#include "verb/pushdown.h"
 
 #include <glib.h>
 
 /* Maximum size in bytes of a row of which only some columns are returned. */
 #define WIDE_ROW_BYTES ((int64_t)256 * 1024 * 1024)
-
-struct kw_scan {
-    kw_call call;            /* its arena holds this struct, the request and the filter */
-    bool spans_pages;        /* call is a copy of its own, and outlives a page */
-    kw_scan_request request; /* limit: rows still wanted when the page began */
-    kw_arena *planning;      /* arena of the plan */
-    const kw_plan *plan;
-    bool window_read; /* the plan's window was read, and another follows: the next page begins with it */
-    kw_pace pace;
-    kw_pace_cost cost;   /* of the window so far */
-    uint64_t reading_ns; /* when the gather began to read the present page */
-    kw_reader *reader;
-    kw_pushdown push;
-    kw_position position;    /* where the gather begins, once the filter is compiled */
-    kw_compiling *compiling; /* of the filter, for the first page */
-    kw_gather *gather;       /* NULL: the filter is not ready yet */
-    kw_arena *scratch;       /* cleared with each row */
-
-    kw_call *page_call; /* the call of the page in progress */
-    kw_scan_done done;
-    void *user;
-    GArray *records; /* kw_record, in the arena of page_call */
-    kw_page_limits limits;
-    kw_deadline stop_by;  /* after this time, the page ends with the current window */
-    bool in_later_window; /* earlier windows were read for this page */
-    uint64_t scanned;     /* rows, in those windows */
-    size_t bytes;         /* of rows, in those windows */
-    uint64_t undecodable; /* rows that this page skipped, in all windows */
-    size_t reply_bytes;   /* of the page's records, in the reply */
-    size_t cursor_bytes;  /* without the key; 0: not known */
-};
 
 void
 kw_scan_free(kw_scan *scan)
@@ -58,6 +23,7 @@ kw_scan_free(kw_scan *scan)
     if (!scan)
         return;
     kw_compiling_give_up(scan->compiling);
+    kw_scan_hints_free(scan->hints);
     kw_gather_free(scan->gather);
     kw_pushdown_clear(&scan->push);
     g_array_free(scan->records, TRUE);
@@ -75,16 +41,16 @@ kw_scan_free(kw_scan *scan)
  * large (LIMIT): the page ends before such a row, and the next one fails. Drops it if its columns show that
  * it does not match the query. Otherwise skips it if the query allows that, or fails, because an answer
  * without the row could be incomplete. */
-static bool
-accept_undecodable(kw_scan *self, const kw_row *row, const kw_error *why, kw_acceptance *ret_accepted,
-                   kw_error *ret_error)
+bool
+kw_scan_accept_undecodable(kw_scan *self, const kw_row *row, const kw_error *why, kw_acceptance *ret_accepted,
+                           kw_error *ret_error)
 {
     const kw_record *record;
     kw_error ignored;
     *ret_accepted = why->code == KW_LIMIT ? KW_ROW_NEXT_PAGE : KW_ROW_DROPPED;
     if (why->code == KW_LIMIT && self->records->len > 0)
         return true;
-    if (self->plan->residual && kw_reader_decode_cells(self->reader, row, &record, &ignored) &&
+    if (row && self->plan->residual && kw_reader_decode_cells(self->reader, row, &record, &ignored) &&
         !kw_plan_matches(self->plan, record))
         return true;
     if (why->code == KW_CORRUPT && self->request.skip_undecodable) {
@@ -100,6 +66,8 @@ accept_undecodable(kw_scan *self, const kw_row *row, const kw_error *why, kw_acc
 
 /* Upper bound of the bytes of a reply without its records and its cursor. */
 #define HEAD_BYTES ((size_t)512)
+/* By how much the cursor of a query by a hint path can grow. */
+#define HINT_MEMORY_BYTES ((size_t)8 * KW_HINT_MEMORY)
 
 /* Maximum size in bytes of the page's records in the reply; the cursor needs the rest. */
 static size_t
@@ -109,16 +77,17 @@ max_records_bytes(kw_scan *self, size_t key_size)
     if (self->cursor_bytes == 0)
         self->cursor_bytes =
             kw_page_cursor(self->page_call, &self->request, self->plan, &(kw_gathered){0}, false).size;
-    return frame - MIN(frame, self->cursor_bytes + 2 * key_size + HEAD_BYTES);
+    size_t more = self->hints ? HINT_MEMORY_BYTES : 0;
+    return frame - MIN(frame, self->cursor_bytes + more + 2 * key_size + HEAD_BYTES);
 }
 
 /* Accepts the row only if the page still fits into a reply. */
 static bool
-reserve_space(kw_scan *self, const kw_placement *placement, const kw_row *row, kw_acceptance *ret_accepted,
-              kw_error *ret_error)
+reserve_space(kw_scan *self, const kw_placement *placement, const kw_row *row, kw_bytes position,
+              kw_acceptance *ret_accepted, kw_error *ret_error)
 {
     size_t bytes = kw_reader_reply_bytes(self->reader), all = self->reply_bytes + bytes;
-    bool fits = all <= self->limits.frame_bytes / 4 || all <= max_records_bytes(self, row->key.size);
+    bool fits = all <= self->limits.frame_bytes / 4 || all <= max_records_bytes(self, position.size);
     *ret_accepted = fits ? KW_ROW_ACCEPTED : KW_ROW_NEXT_PAGE;
     if (fits)
         self->reply_bytes = all;
@@ -126,7 +95,7 @@ reserve_space(kw_scan *self, const kw_placement *placement, const kw_row *row, k
         kw_error_set(ret_error, KW_LIMIT,
                      "it needs %zu bytes of a reply, which has space for %zu (limits.frame); request fewer "
                      "columns, or increase the limit",
-                     bytes, max_records_bytes(self, row->key.size));
+                     bytes, max_records_bytes(self, position.size));
         return kw_reader_name_record(self->reader, placement, row->key, ret_error);
     }
     return true;
@@ -134,8 +103,8 @@ reserve_space(kw_scan *self, const kw_placement *placement, const kw_row *row, k
 
 /* Maximum size in bytes of a row while it is read. The whole row can be read even if only some of its columns
  * are returned, because a record without any of the chosen columns is returned, too. */
-static size_t
-max_row_bytes(const kw_scan *self)
+size_t
+kw_scan_max_row_bytes(const kw_scan *self)
 {
     size_t frame = (size_t)kw_policy_model(self->call.policy)->limits.frame_bytes;
     if (self->request.picks_count == 0)
@@ -144,9 +113,9 @@ max_row_bytes(const kw_scan *self)
 }
 
 /* The page ends before a row that is too large to be read. The next page, which begins with it, fails. */
-static bool
-accept_large(kw_scan *self, const kw_placement *placement, const kw_row *row, kw_acceptance *ret_accepted,
-             kw_error *ret_error)
+bool
+kw_scan_accept_large(kw_scan *self, const kw_placement *placement, const kw_row *row,
+                     kw_acceptance *ret_accepted, kw_error *ret_error)
 {
     *ret_accepted = KW_ROW_NEXT_PAGE;
     if (self->records->len > 0)
@@ -154,8 +123,21 @@ accept_large(kw_scan *self, const kw_placement *placement, const kw_row *row, kw
     kw_error_set(ret_error, KW_LIMIT,
                  "it has more than %zu bytes (limits.frame), or so many cells that it needs more memory than "
                  "one call can use (limits.memory); request fewer columns, or increase the limit",
-                 max_row_bytes(self));
+                 kw_scan_max_row_bytes(self));
     return kw_reader_name_record(self->reader, placement, row->key, ret_error);
+}
+
+bool
+kw_scan_accept_record(kw_scan *self, const kw_placement *placement, const kw_row *row, kw_bytes position,
+                      kw_acceptance *ret_accepted, kw_error *ret_error)
+{
+    if (!reserve_space(self, placement, row, position, ret_accepted, ret_error))
+        return false;
+    if (*ret_accepted == KW_ROW_ACCEPTED) {
+        kw_record kept = kw_reader_keep(self->reader, self->page_call->arena);
+        g_array_append_val(self->records, kept);
+    }
+    return true;
 }
 
 static bool
@@ -166,19 +148,13 @@ accept_row(void *user, kw_row *row, kw_acceptance *ret_accepted, kw_error *ret_e
     kw_error error;
     const kw_placement *placement = self->plan->ranges[kw_gather_range(self->gather)].placement;
     if (row->omitted)
-        return accept_large(self, placement, row, ret_accepted, ret_error);
+        return kw_scan_accept_large(self, placement, row, ret_accepted, ret_error);
     if (!kw_reader_decode(self->reader, placement, row, &record, &error))
-        return accept_undecodable(self, row, &error, ret_accepted, ret_error);
+        return kw_scan_accept_undecodable(self, row, &error, ret_accepted, ret_error);
     *ret_accepted = KW_ROW_DROPPED;
     if (self->plan->residual && !kw_plan_matches_in(self->plan, kw_gather_range(self->gather), record))
         return true;
-    if (!reserve_space(self, placement, row, ret_accepted, ret_error))
-        return false;
-    if (*ret_accepted == KW_ROW_ACCEPTED) {
-        kw_record kept = kw_reader_keep(self->reader, self->page_call->arena);
-        g_array_append_val(self->records, kept);
-    }
-    return true;
+    return kw_scan_accept_record(self, placement, row, row->key, ret_accepted, ret_error);
 }
 
 /* --- opening --------------------------------------------------------------------------------------- */
@@ -221,8 +197,8 @@ scan_new(const kw_call *call, const kw_scan_request *request)
 }
 
 /* Gathers the rows of the current plan. */
-static void
-gather_rows(kw_scan *self, const kw_position *position)
+void
+kw_scan_gather(kw_scan *self, const kw_position *position)
 {
     kw_gather_spec spec = {
         .plan = self->plan,
@@ -234,12 +210,12 @@ gather_rows(kw_scan *self, const kw_position *position)
         .filters_cells_only = self->push.filters_cells_only,
         .by_patterns = self->push.by_patterns,
         .buffer_bytes = (size_t)kw_limits_scan_buffer_bytes(&kw_policy_model(self->call.policy)->limits),
-        .limit = self->request.limit ? self->request.limit - self->records->len : 0,
+        .limit = self->request.limit && !self->hints ? self->request.limit - self->records->len : 0,
         .more_pages = self->spans_pages,
-        .row_bytes = max_row_bytes(self),
+        .row_bytes = kw_scan_max_row_bytes(self),
         .account = self->call.account,
         .call = self->call.number,
-        .accept = accept_row,
+        .accept = self->hints ? kw_scan_hints_accept : accept_row,
         .accept_copies = true,
         .accept_user = self};
     self->gather = kw_gather_new(self->call.handle, &spec);
@@ -250,6 +226,8 @@ open_plan(kw_scan *self, const kw_position *position, kw_error *ret_error)
 {
     if (!make_plan(self, ret_error))
         return false;
+    if (self->plan->path->content == KW_CONTENT_HINTS)
+        self->hints = kw_scan_hints_new(self, position);
     self->position = *position;
     self->cost.partial = position->started;
     return true;
@@ -257,8 +235,8 @@ open_plan(kw_scan *self, const kw_position *position, kw_error *ret_error)
 
 /* --- a page ---------------------------------------------------------------------------------------- */
 
-static void
-answer(kw_scan *self, const kw_gathered *last, bool end)
+void
+kw_scan_answer(kw_scan *self, const kw_gathered *last, bool end)
 {
     kw_arena *arena = self->page_call->arena;
     kw_bytes rows = kw_bytes_of(self->records->data, self->records->len * sizeof(kw_record));
@@ -277,30 +255,30 @@ answer(kw_scan *self, const kw_gathered *last, bool end)
 
 /* Answers with the rows of earlier windows if time ran out in a later one; the next page reads that window
  * again. */
-static void
-fail(kw_scan *self, const kw_error *error)
+void
+kw_scan_fail(kw_scan *self, const kw_error *error)
 {
     kw_error copy = *error;
     bool is_answer = self->in_later_window && (self->records->len || !self->request.waits_for_row);
     if (copy.code == KW_TIMEOUT && is_answer)
-        answer(self, &(kw_gathered){.count = 0}, false);
+        kw_scan_answer(self, &(kw_gathered){.count = 0}, false);
     else
         self->done(self->user, NULL, &copy);
 }
 
 /* The rows that count for the size of the page. */
-static uint64_t
-rows_of_page(const kw_scan *self)
+uint64_t
+kw_scan_rows_of_page(const kw_scan *self)
 {
     return self->records->len + (self->request.waits_for_row ? 0 : self->undecodable);
 }
 
-static bool
-page_is_full(const kw_scan *self)
+bool
+kw_scan_page_is_full(const kw_scan *self)
 {
     bool time_is_up = !self->request.waits_for_row && kw_deadline_passed(self->stop_by);
     bool is_short = self->records->len > 0 && kw_budget_pressure(self->call.account) != KW_PRESSURE_NONE;
-    return is_short || rows_of_page(self) >= self->limits.rows || self->bytes >= self->limits.bytes ||
+    return is_short || kw_scan_rows_of_page(self) >= self->limits.rows || self->bytes >= self->limits.bytes ||
            time_is_up;
 }
 
@@ -311,7 +289,11 @@ static void
 gather_page(kw_scan *self)
 {
     self->reading_ns = kw_clock_mono_ns();
-    kw_gather_page(self->gather, (uint32_t)(self->limits.rows - rows_of_page(self)),
+    if (self->hints) {
+        kw_scan_hints_read(self);
+        return;
+    }
+    kw_gather_page(self->gather, (uint32_t)(self->limits.rows - kw_scan_rows_of_page(self)),
                    self->limits.bytes - self->bytes, self->page_call->deadline, on_page_gathered, self);
 }
 
@@ -334,7 +316,9 @@ open_next_window(kw_scan *self, kw_error *ret_error)
     self->window_read = false;
     self->cost = (kw_pace_cost){.rows = 0};
     self->cursor_bytes = 0;
-    gather_rows(self, &from_the_start);
+    kw_scan_gather(self, &from_the_start);
+    if (self->hints)
+        kw_scan_hints_begin_window(self);
     return true;
 }
 
@@ -342,14 +326,19 @@ static void
 on_page_gathered(void *user, const kw_gathered *gathered, const kw_error *error)
 {
     kw_scan *self = user;
-    if (error) {
-        fail(self, error);
-        return;
-    }
+    if (error)
+        kw_scan_fail(self, error);
+    else
+        kw_scan_gathered(self, gathered);
+}
+
+void
+kw_scan_gathered(kw_scan *self, const kw_gathered *gathered)
+{
     kw_error failure;
     if (self->request.waits_for_row && self->records->len == 0 && !gathered->end) {
         kw_error_set(&failure, KW_TIMEOUT, "the deadline passed before a row was found");
-        fail(self, &failure);
+        kw_scan_fail(self, &failure);
         return;
     }
     bool enough = self->request.limit && self->records->len >= self->request.limit;
@@ -357,8 +346,8 @@ on_page_gathered(void *user, const kw_gathered *gathered, const kw_error *error)
     self->bytes += gathered->bytes;
     self->cost.rows += gathered->scanned;
     self->cost.us += (kw_clock_mono_ns() - self->reading_ns) / 1000;
-    if (!self->window_read || page_is_full(self)) {
-        answer(self, gathered, gathered->end && !self->window_read);
+    if (!self->window_read || kw_scan_page_is_full(self)) {
+        kw_scan_answer(self, gathered, gathered->end && !self->window_read);
         return;
     }
     self->scanned += gathered->scanned;
@@ -366,7 +355,7 @@ on_page_gathered(void *user, const kw_gathered *gathered, const kw_error *error)
     if (open_next_window(self, &failure))
         gather_page(self);
     else
-        fail(self, &failure);
+        kw_scan_fail(self, &failure);
 }
 
 /* The first page starts when the filter is compiled. */
@@ -377,10 +366,14 @@ filter_ready(void *user, const kw_error *error)
     if (error) {
         kw_error named = *error;
         kw_error_prefix(&named, "table %s", self->plan->query->table->name);
-        fail(self, &named);
+        kw_scan_fail(self, &named);
         return;
     }
-    gather_rows(self, &self->position);
+    if (self->hints) {
+        kw_scan_hints_begin_query(self);
+        return;
+    }
+    kw_scan_gather(self, &self->position);
     gather_page(self);
 }
 
@@ -406,10 +399,12 @@ kw_scan_next(kw_scan *scan, kw_call *call, kw_scan_done done, void *user)
     scan->undecodable = 0;
     scan->bytes = 0;
     scan->reply_bytes = 0;
+    if (scan->hints)
+        kw_scan_hints_begin_page(scan);
     if (!scan->gather)
         kw_compile(call, scan->push.prepared, filter_ready, scan, &scan->compiling);
     else if (scan->window_read && !open_next_window(scan, &error))
-        fail(scan, &error);
+        kw_scan_fail(scan, &error);
     else
         gather_page(scan);
 }

@@ -1,6 +1,7 @@
 /* The verbs, one file each. Results passed to `done` are in the call's arena. */
 #pragma once
 
+#include "hint/page.h"
 #include "path/write.h"
 #include "sequence/sequence.h"
 
@@ -71,7 +72,8 @@ typedef struct kw_scan_request {
     uint32_t page_bytes;
     bool skip_undecodable; /* skips and counts rows that cannot be decoded, instead of failing */
     bool waits_for_row;    /* does not return an empty page with a cursor: continues until the deadline */
-    int64_t created_ms; /* creation time of the cursor that the page continues from; 0: there is no cursor */
+    int64_t created_ms;  /* creation time of the cursor that the page continues from; 0: there is no cursor */
+    kw_hint_query hints; /* of a query by a hint path */
 } kw_scan_request;
 
 typedef struct kw_scan_page {

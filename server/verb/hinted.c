@@ -1,0 +1,525 @@
+/* Batches live in memory of their own, because the scan can be freed while a multi-get is in flight. */
+#include "verb/hinted.h"
+
+#include "path/hints.h"
+#include "path/rows.h"
+
+#include <glib.h>
+
+/* Of the hints of a batch, unless one hint has more. */
+#define KEY_BYTES_MOST ((size_t)1024 * 1024)
+/* While the store's time is unknown, it is asked again after this time, and for this time. */
+#define CHECK_AGAIN_MS 2
+#define UNKNOWN_MOST_MS 5000
+#define RETRY_AFTER_MS 250
+
+#define NOT_KNOWN UINT32_MAX
+
+typedef struct hint {
+    kw_bytes key;
+    uint32_t range;
+    uint32_t record;
+    uint32_t next; /* of the same record; NOT_KNOWN: none */
+} hint;
+
+typedef struct record {
+    const kw_placement *placement;
+    uint32_t first, last; /* of its hints */
+    uint32_t judged_at;   /* the hint with which it is judged; NOT_KNOWN: its row was not looked at */
+    bool has_tuple;       /* that of this hint */
+    const kw_row *row;
+    int64_t newest_ms; /* of its tuple, once judged */
+} record;
+
+struct kw_hinted {
+    kw_hinted_spec spec; /* call NULL: freed while a read is in flight */
+    const kw_plan *plan;
+    kw_account *account; /* owns a reference */
+    kw_hint_limits limits;
+
+    kw_arena *arena;
+    kw_get form;
+    kw_ordering ordering;
+    kw_arena_mark unused; /* the memory from here on is that of the batch */
+    kw_arena *scratch;    /* of one hint */
+    kw_record decoded;
+    kw_buffer encoded;
+
+    hint *hints;
+    size_t count, most;
+    size_t key_bytes;
+    record *records;
+    kw_key_set rows; /* row keys of the records */
+    kw_get *gets;    /* of the records */
+    size_t asked, part;
+    GPtrArray *read; /* of kw_rows */
+
+    kw_key_set page; /* row keys of the records on the page */
+
+    bool reading;
+    kw_deadline deadline;
+    kw_deadline give_up_at;
+    kw_hinted_done done;
+    void *user;
+};
+
+static void
+free_rows(gpointer rows)
+{
+    kw_rows_free(rows);
+}
+
+static kw_column *
+copy_columns(const kw_column *columns, size_t count, kw_arena *arena)
+{
+    kw_column *copies = KW_ARENA_ARRAY(arena, kw_column, count);
+    for (size_t i = 0; i < count; i++)
+        copies[i] = (kw_column){.family = kw_arena_copy(arena, columns[i].family),
+                                .qualifier = kw_arena_copy(arena, columns[i].qualifier),
+                                .whole_family = columns[i].whole_family};
+    return copies;
+}
+
+/* What all gets have in common. A record of the path has the columns of its tuple, so these columns show
+ * whether it exists. */
+static void
+make_form(kw_hinted *hinted)
+{
+    size_t count;
+    const kw_hinted_spec *spec = &hinted->spec;
+    const kw_column *columns = kw_reader_columns(spec->reader, &count);
+    hinted->ordering = spec->path->table->ordering;
+    hinted->ordering.family = kw_arena_copy(hinted->arena, hinted->ordering.family);
+    hinted->form = (kw_get){.max_versions = 1,
+                            .era = spec->call->era,
+                            .max_bytes = MAX(spec->batch_bytes, spec->row_bytes),
+                            .columns = copy_columns(columns, count, hinted->arena),
+                            .columns_count = count,
+                            .ordering = &hinted->ordering};
+}
+
+kw_hinted *
+kw_hinted_new(const kw_hinted_spec *spec)
+{
+    kw_hinted *hinted = g_new0(kw_hinted, 1);
+    hinted->spec = *spec;
+    hinted->account = kw_account_ref(spec->call->account);
+    hinted->limits = kw_hints_limits(spec->call, spec->path->table);
+    hinted->arena = kw_arena_new_for(hinted->account, KW_MEMORY_ROWS);
+    hinted->scratch = kw_arena_new_below(hinted->arena, KW_MEMORY_ROWS);
+    hinted->decoded = kw_record_new(spec->path->table, hinted->arena);
+    hinted->read = g_ptr_array_new_with_free_func(free_rows);
+    make_form(hinted);
+    hinted->unused = kw_arena_mark_now(hinted->arena);
+    return hinted;
+}
+
+static void
+destroy(kw_hinted *hinted)
+{
+    g_ptr_array_free(hinted->read, TRUE);
+    kw_buffer_clear(&hinted->encoded);
+    kw_arena_free(hinted->arena);
+    kw_account_unref(hinted->account);
+    g_free(hinted);
+}
+
+void
+kw_hinted_free(kw_hinted *hinted)
+{
+    if (!hinted)
+        return;
+    hinted->spec.call = NULL;
+    if (!hinted->reading)
+        destroy(hinted);
+}
+
+/* Call it when an operation has ended. True if the scan still waits for it; otherwise frees everything. */
+static bool
+end_reading(kw_hinted *hinted)
+{
+    bool wanted = hinted->spec.call != NULL;
+    hinted->reading = false;
+    if (!wanted)
+        destroy(hinted);
+    return wanted;
+}
+
+/* --- the start of the query ------------------------------------------------------------------------ */
+
+static void look_at_time(kw_hinted *hinted);
+
+static void
+paused(void *user, const kw_error *error)
+{
+    kw_hinted *hinted = user;
+    if (!end_reading(hinted))
+        return;
+    if (error)
+        hinted->done(hinted->user, error);
+    else
+        look_at_time(hinted);
+}
+
+static void
+look_at_time(kw_hinted *hinted)
+{
+    kw_error error;
+    int64_t earliest_ms;
+    kw_hint_query *query = hinted->spec.query;
+    if (kw_store_earliest_ms(hinted->spec.call->store, &earliest_ms)) {
+        query->start_ms = kw_hint_query_start_ms(earliest_ms, &hinted->limits);
+        query->begun = true;
+        hinted->done(hinted->user, NULL);
+    } else if (kw_deadline_passed(hinted->give_up_at)) {
+        kw_error_set(&error, KW_UNAVAILABLE, "path %s: the store's clock is not known",
+                     hinted->spec.path->name);
+        error.retry_after_ms = RETRY_AFTER_MS;
+        hinted->done(hinted->user, &error);
+    } else {
+        hinted->reading = true;
+        kw_store_keep_time_known(hinted->spec.call->store);
+        kw_store_handle_pause(hinted->spec.call->handle, CHECK_AGAIN_MS, paused, hinted);
+    }
+}
+
+void
+kw_hinted_begin_query(kw_hinted *hinted, kw_deadline deadline, kw_hinted_done done, void *user)
+{
+    hinted->done = done;
+    hinted->user = user;
+    hinted->give_up_at = kw_deadline_earlier(deadline, kw_deadline_in_ms(UNKNOWN_MOST_MS));
+    look_at_time(hinted);
+}
+
+/* --- the hints of a batch -------------------------------------------------------------------------- */
+
+void
+kw_hinted_begin_page(kw_hinted *hinted, kw_arena *arena)
+{
+    hinted->page = kw_key_set_in(arena);
+}
+
+void
+kw_hinted_begin_batch(kw_hinted *hinted, const kw_plan *plan, size_t most)
+{
+    g_assert(!hinted->reading && most <= KW_HINTED_MOST);
+    g_ptr_array_set_size(hinted->read, 0);
+    kw_arena_rewind(hinted->arena, hinted->unused);
+    hinted->most = most;
+    hinted->hints = KW_ARENA_ARRAY(hinted->arena, hint, most);
+    hinted->records = KW_ARENA_ARRAY(hinted->arena, record, most);
+    hinted->gets = KW_ARENA_ARRAY(hinted->arena, kw_get, most);
+    hinted->rows = kw_key_set_in(hinted->arena);
+    hinted->plan = plan;
+    hinted->count = hinted->key_bytes = 0;
+}
+
+size_t
+kw_hinted_count(const kw_hinted *hinted)
+{
+    return hinted->count;
+}
+
+kw_bytes
+kw_hinted_key(const kw_hinted *hinted, size_t index)
+{
+    return hinted->hints[index].key;
+}
+
+size_t
+kw_hinted_range(const kw_hinted *hinted, size_t index)
+{
+    return hinted->hints[index].range;
+}
+
+static void
+row_found(void *user, const kw_record_rows *rows)
+{
+    *(const kw_record_rows **)user = rows;
+}
+
+/* The row of the record that was decoded; in the scratch arena. NULL: no key rule can encode it. */
+static const kw_placed_row *
+find_row(kw_hinted *hinted)
+{
+    kw_call call = *hinted->spec.call;
+    call.arena = hinted->scratch;
+    const kw_record *records = &hinted->decoded;
+    const kw_record_rows *found = NULL;
+    /* A table with hint paths has no association, so this returns the rows at once. */
+    kw_rows_find(&call, hinted->spec.path->table, &records, 1, KW_ROWS_GET, KW_TIMESTAMP_NONE, row_found,
+                 &found);
+    g_assert(found && found->count <= 1);
+    return found->error || found->count == 0 ? NULL : found->rows;
+}
+
+static const kw_row_target *
+copy_target(const kw_row_target *from, kw_arena *arena)
+{
+    if (!from)
+        return NULL;
+    kw_row_target *copy = KW_ARENA_NEW(arena, kw_row_target);
+    *copy = *from;
+    copy->table = kw_arena_copy(arena, from->table);
+    copy->row = kw_arena_copy(arena, from->row);
+    return copy;
+}
+
+/* Returns the number of the record with this row. */
+static uint32_t
+add_record(kw_hinted *hinted, const kw_placed_row *row)
+{
+    bool is_new;
+    kw_arena *arena = hinted->arena;
+    kw_bytes key = kw_arena_copy(arena, row->key);
+    uint32_t number = kw_key_set_add(&hinted->rows, key, &is_new);
+    if (!is_new)
+        return number;
+    hinted->records[number] =
+        (record){.placement = row->placement, .first = NOT_KNOWN, .judged_at = NOT_KNOWN};
+    kw_get *get = &hinted->gets[number];
+    *get = hinted->form;
+    get->table = kw_arena_copy(arena, row->placement->store_table);
+    get->row = key;
+    get->other = copy_target(row->other, arena);
+    return number;
+}
+
+kw_hinted_added
+kw_hinted_add(kw_hinted *hinted, size_t range, const kw_row *row, kw_error *ret_error)
+{
+    const kw_layout *layout = hinted->plan->ranges[range].placement->layout;
+    const kw_path *path = hinted->spec.path;
+    size_t most = KEY_BYTES_MOST - MIN(hinted->key_bytes, KEY_BYTES_MOST);
+    if (hinted->count == hinted->most || (hinted->count > 0 && row->key.size > most))
+        return KW_HINTED_FULL;
+    kw_arena_reset(hinted->scratch);
+    memset(hinted->decoded.values, 0, path->table->fields_count * sizeof(kw_value));
+    if (!kw_layout_decode(layout, row->key, hinted->scratch, &hinted->decoded, ret_error)) {
+        kw_error_prefix(ret_error, "table %s, path %s", path->table->name, path->name);
+        return KW_HINTED_FOREIGN;
+    }
+    if (!kw_plan_key_matches_in(hinted->plan, range, &hinted->decoded))
+        return KW_HINTED_SKIPPED;
+    const kw_placed_row *placed = find_row(hinted);
+    if (!placed)
+        return KW_HINTED_SKIPPED;
+    uint32_t index = (uint32_t)hinted->count++, number = add_record(hinted, placed);
+    record *of = &hinted->records[number];
+    hinted->hints[index] = (hint){.key = kw_arena_copy(hinted->arena, row->key),
+                                  .range = (uint32_t)range,
+                                  .record = number,
+                                  .next = NOT_KNOWN};
+    hinted->key_bytes += row->key.size;
+    if (of->first == NOT_KNOWN)
+        of->first = index;
+    else
+        hinted->hints[of->last].next = index;
+    of->last = index;
+    return KW_HINTED_ADDED;
+}
+
+/* --- the rows of a batch --------------------------------------------------------------------------- */
+
+static void arrived(void *user, kw_rows *rows, const kw_error *error);
+
+/* Reads the next rows that are in one store table. While the primary path's key rule changes, a record that
+ * only one of the rules can encode is in another one. */
+static void
+ask(kw_hinted *hinted)
+{
+    size_t from = hinted->asked, left = hinted->rows.count - from;
+    const kw_get **list = KW_ARENA_ARRAY(hinted->arena, const kw_get *, left);
+    for (hinted->part = 0; hinted->part < left; hinted->part++) {
+        kw_get *get = &hinted->gets[from + hinted->part];
+        if (!kw_bytes_equal(get->table, hinted->gets[from].table))
+            break;
+        get->deadline = hinted->deadline;
+        get->account = hinted->form.account;
+        get->call = hinted->form.call;
+        list[hinted->part] = get;
+    }
+    hinted->reading = true;
+    kw_store_handle_get_many(hinted->spec.call->handle, list, hinted->part, arrived, hinted);
+}
+
+static void
+arrived(void *user, kw_rows *rows, const kw_error *error)
+{
+    kw_hinted *hinted = user;
+    if (rows)
+        g_ptr_array_add(hinted->read, rows);
+    if (!end_reading(hinted))
+        return;
+    if (error) {
+        hinted->done(hinted->user, error);
+        return;
+    }
+    for (size_t i = 0; i < hinted->part; i++)
+        hinted->records[hinted->asked + i].row = &rows->rows[i];
+    hinted->asked += hinted->part;
+    if (hinted->asked < hinted->rows.count)
+        ask(hinted);
+    else
+        hinted->done(hinted->user, NULL);
+}
+
+void
+kw_hinted_read(kw_hinted *hinted, const kw_call *call, kw_hinted_done done, void *user)
+{
+    g_assert(hinted->count > 0 && !hinted->reading);
+    hinted->done = done;
+    hinted->user = user;
+    hinted->deadline = call->deadline;
+    hinted->form.account = hinted->account;
+    hinted->form.call = call->number;
+    hinted->asked = 0;
+    ask(hinted);
+}
+
+size_t
+kw_hinted_rows_found(const kw_hinted *hinted)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < hinted->rows.count; i++)
+        found += hinted->records[i].row->cells_count > 0;
+    return found;
+}
+
+/* --- verdicts -------------------------------------------------------------------------------------- */
+
+static int64_t
+newest_ms_of(const kw_path *path, const kw_row *row)
+{
+    int64_t newest_ms = KW_HINT_NO_TIME;
+    for (uint32_t i = 0; i < row->cells_count; i++)
+        for (size_t field = 0; field < path->tuple_count; field++) {
+            const kw_field *of = &path->table->fields[path->tuple[field]];
+            const kw_cell *cell = &row->cells[i];
+            if (kw_bytes_equal(cell->family, of->family) && kw_bytes_equal(cell->qualifier, of->qualifier))
+                newest_ms = MAX(newest_ms, cell->timestamp);
+        }
+    return newest_ms;
+}
+
+/* The hint of the record's tuple; NOT_KNOWN: it is not in the batch, or the record has no tuple. */
+static uint32_t
+find_hint(kw_hinted *hinted, const record *of, const kw_record *found)
+{
+    kw_error ignored;
+    uint32_t at = of->first;
+    const kw_layout *layout = hinted->plan->ranges[hinted->hints[at].range].placement->layout;
+    hinted->encoded.size = 0;
+    if (!kw_layout_encode(layout, found, &hinted->encoded, &ignored))
+        return NOT_KNOWN;
+    while (at != NOT_KNOWN && !kw_bytes_equal(hinted->hints[at].key, kw_buffer_bytes(&hinted->encoded)))
+        at = hinted->hints[at].next;
+    return at;
+}
+
+/* True if the query reads the place of a record, whose key was encoded, later than now. */
+static bool
+is_read_later(const kw_hinted *hinted, const kw_gather *gather)
+{
+    kw_bytes key = kw_buffer_bytes(&hinted->encoded);
+    for (size_t i = 0; i < hinted->plan->ranges_count; i++) {
+        const kw_range *range = &hinted->plan->ranges[i];
+        bool within = kw_bytes_compare(range->start, key) <= 0 &&
+                      (range->stop.size == 0 || kw_bytes_compare(key, range->stop) < 0);
+        if (within && kw_gather_has_begun(gather, i))
+            return false;
+    }
+    return true;
+}
+
+static bool
+is_remembered(const kw_hinted *hinted, kw_bytes row_key)
+{
+    const kw_keyring *keyring = hinted->spec.call->keyring;
+    const kw_hint_memory *memory = &hinted->spec.query->memory;
+    for (size_t key = 0; memory->count > 0 && key < kw_keyring_count(keyring); key++)
+        if (kw_hint_memory_has(memory, kw_keyring_hash(keyring, key, row_key)))
+            return true;
+    return false;
+}
+
+/* Whether the page returns a record, which the reader has just decoded. */
+static bool
+is_returned(const kw_hinted *hinted, const record *of, uint32_t number, const kw_record *found,
+            const kw_gather *gather)
+{
+    int64_t start_ms = hinted->spec.query->start_ms;
+    bool recent = kw_hint_is_recent(of->newest_ms, start_ms);
+    kw_bytes key = hinted->rows.keys[number];
+    kw_hint_row row = {.has_tuple = of->has_tuple,
+                       .newest_ms = of->newest_ms,
+                       .is_on_page = kw_key_set_has(&hinted->page, key),
+                       .is_remembered = recent && is_remembered(hinted, key)};
+    if (recent && !of->has_tuple) {
+        kw_plan_part part = kw_plan_part_of(hinted->plan, found);
+        row.is_in_ranges = part != KW_PART_NONE;
+        row.is_after = part == KW_PART_LATER || (part == KW_PART_PRESENT && is_read_later(hinted, gather));
+    }
+    if (!kw_hint_is_returned(&row, start_ms))
+        return false;
+    return !of->has_tuple || !hinted->plan->residual ||
+           kw_plan_matches_in(hinted->plan, hinted->hints[of->judged_at].range, found);
+}
+
+static bool
+decode(const kw_hinted *hinted, const record *of, const kw_record **ret_record, kw_error *ret_error)
+{
+    return kw_reader_decode(hinted->spec.reader, of->placement, of->row, ret_record, ret_error);
+}
+
+/* A record with several hints is judged with the one of its tuple, so that it is not judged again if the page
+ * ends before that one. */
+static uint32_t
+judging_hint(kw_hinted *hinted, const record *of)
+{
+    const kw_record *found;
+    kw_error ignored;
+    bool single = of->first == of->last;
+    if (single || of->row->cells_count == 0 || !decode(hinted, of, &found, &ignored))
+        return of->first;
+    uint32_t at = find_hint(hinted, of, found);
+    return at == NOT_KNOWN ? of->first : at;
+}
+
+kw_hinted_verdict
+kw_hinted_judge(kw_hinted *hinted, size_t index, const kw_gather *gather, kw_hinted_row *ret_row,
+                kw_error *ret_error)
+{
+    uint32_t number = hinted->hints[index].record;
+    record *of = &hinted->records[number];
+    const kw_record *found;
+    if (of->judged_at == NOT_KNOWN)
+        of->judged_at = judging_hint(hinted, of);
+    if (of->judged_at != index)
+        return KW_HINTED_DROPPED;
+    *ret_row = (kw_hinted_row){of->placement, of->row};
+    if (of->row->omitted != KW_OMITTED_NOT)
+        return of->row->omitted == KW_OMITTED_TOO_LARGE ? KW_HINTED_LARGE : KW_HINTED_NOT_READ;
+    if (of->row->cells_count == 0)
+        return KW_HINTED_DROPPED;
+    if (!decode(hinted, of, &found, ret_error))
+        return KW_HINTED_UNDECODABLE;
+    of->has_tuple = find_hint(hinted, of, found) == index;
+    if (hinted->encoded.size == 0) /* a part of the tuple is absent */
+        return KW_HINTED_DROPPED;
+    of->newest_ms = newest_ms_of(hinted->spec.path, of->row);
+    return is_returned(hinted, of, number, found, gather) ? KW_HINTED_RETURNED : KW_HINTED_DROPPED;
+}
+
+void
+kw_hinted_returned(kw_hinted *hinted, size_t index)
+{
+    bool is_new;
+    uint32_t number = hinted->hints[index].record;
+    kw_hint_query *query = hinted->spec.query;
+    kw_bytes key = kw_arena_copy(hinted->page.arena, hinted->rows.keys[number]);
+    kw_key_set_add(&hinted->page, key, &is_new);
+    if (kw_hint_is_recent(hinted->records[number].newest_ms, query->start_ms))
+        kw_hint_memory_add(&query->memory, kw_keyring_hash(hinted->spec.call->keyring, 0, key));
+}
