@@ -263,7 +263,7 @@ static double
 progress_of_comparison(const kw_coordinator *self, const kw_change_record *record,
                        const kw_scrub_result *result)
 {
-    if (record->rows_copied == 0)
+    if (record->rows_copied == 0 || record->hints)
         return kw_change_progress_of_parts(self, record, result->progress);
     return MIN((double)record->rows_compared / (2 * (double)record->rows_copied), 1);
 }

@@ -194,6 +194,10 @@ kw_copy(kw_call *call, const kw_copy_request *request, kw_copy_done done, void *
     g_assert(request->max_rows > 0 && request->max_rows <= KW_COPY_ROWS_MAX);
     g_assert(request->max_scans <= KW_COPY_SCANS_MAX);
     g_assert(request->since_ms == 0 || !copies || kw_copy_can_select_by_time(request->from, request->to));
+    if (copies && request->to->content == KW_CONTENT_HINTS) {
+        kw_copy_to_hints(call, request, done, user);
+        return;
+    }
     slice *self = KW_ARENA_NEW(call->arena, slice);
     *self = (slice){.call = call,
                     .since_ms = request->scan_all ? 0 : request->since_ms,

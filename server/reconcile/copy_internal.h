@@ -5,6 +5,7 @@
  *   copy_visit.c  copies or sweeps the rows of a fetch
  *   copy_parts.c  the parts
  *   copy_seen.c   what a pass remembers
+ *   hint_copy.c   a copy to hints
  */
 #pragma once
 
@@ -85,6 +86,11 @@ void kw_copy_advance(kw_copy_slice *self);
 void kw_copy_fail(kw_copy_slice *self, const kw_error *error);
 /* True if there is memory for all that a slice can hold. Otherwise one scan at a time fetches and copies. */
 bool kw_copy_has_memory(const kw_copy_slice *self);
+
+/* --- hint_copy.c ------------------------------------------------------------------------------------- */
+
+/* A copy whose `to` is a placement of a hint path. */
+void kw_copy_to_hints(kw_call *call, const kw_copy_request *request, kw_copy_done done, void *user);
 
 /* --- copy_scan.c ------------------------------------------------------------------------------------- */
 

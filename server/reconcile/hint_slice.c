@@ -339,6 +339,8 @@ add_all(slice *self, const kw_rows *rows)
     self->result.rows = rows->count;
     self->result.end = rows->end;
     if (rows->count)
+        self->result.first = kw_arena_copy(self->call->arena, rows->rows[0].key);
+    if (rows->count)
         self->result.after = kw_arena_copy(self->call->arena, rows->rows[rows->count - 1].key);
     for (size_t i = 0; i < rows->count; i++) {
         kw_error error;

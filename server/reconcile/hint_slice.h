@@ -38,6 +38,7 @@ typedef struct kw_hint_slice_result {
     const char *why;      /* the reason */
     const kw_missing_hint *missing; /* CHECK */
     size_t missing_count;
+    kw_bytes first; /* the row key of the first row; empty if there were no rows */
     kw_bytes after; /* for the next slice; empty if there were no rows */
     bool end;       /* these were the last rows */
 } kw_hint_slice_result;

@@ -47,7 +47,7 @@ typedef struct kw_scrub_result {
     uint64_t foreign;
     uint64_t repaired;
     uint64_t large; /* with `changing` and `repair`: rows too large to be compared, which were copied again */
-    uint64_t stale;     /* hints whose records have other values now; they do no harm */
+    uint64_t stale; /* hints whose records have other values now; they do no harm */
     uint64_t unsettled; /* records written during the slice, or too recently to be judged */
     const kw_scrub_difference *differences;
     size_t differences_count;
@@ -73,7 +73,7 @@ void kw_scrub(kw_call *call, const kw_scrub_request *request, kw_scrub_done done
 #define KW_COPY_SCANS_MAX 8
 
 typedef enum kw_copy_mode {
-    KW_COPY_ROWS, /* copies the rows of `from` to `to` */
+    KW_COPY_ROWS, /* copies the rows of `from` to `to`; or, if `to` has hints, writes the hints of the rows */
     /* A pass, in a store with several writers: gives both rows of each record with a row in `from` the cells
      * and removals of both. Of cells with equal timestamps, those of the placement that scans read replace
      * the others. The rows of both placements must be visited, for records without a row in one of them. */

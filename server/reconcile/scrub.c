@@ -281,6 +281,8 @@ hints_compared(void *user, const kw_hint_slice_result *hints, const kw_error *er
                                                          .row_key = hints->example,
                                                          .text = hints->why});
     self->position.after = hints->after;
+    if (self->position.first.size == 0)
+        self->position.first = hints->first;
     if (hints->end)
         self->position = (kw_scrub_position){.stage = self->position.stage + 1};
     answer_position(self);

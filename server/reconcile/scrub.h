@@ -14,7 +14,7 @@
  *   stage n:  side n     -> first side          finds EXTRA rows, whose records were removed
  *
  * Then two stages for each hint path (hint_slice.h): rows without their hint are MISSING, and stale hints are
- * counted.
+ * counted. Only the first one for a hint path that is added.
  *
  * Why a repair cannot hide an acknowledged write: it uses timestamps that the rows already have, or the
  * horizon, which is older than any write in flight can be. The horizon is determined before the rows are
@@ -67,8 +67,9 @@ typedef struct kw_scrub_sides {
     bool apart; /* the same, in a store with several writers; rows are read with their control cells */
     const kw_placement *const *all; /* [0] is correct, called primary below */
     size_t count;
-    const kw_placement *const *hints; /* of the hint paths that queries use; none for a change */
+    const kw_placement *const *hints; /* of the hint paths that queries use, or of the one that is added */
     size_t hints_count;
+    bool finds_stale; /* not for a path that is added */
 } kw_scrub_sides;
 
 /* One record: its row under the primary side and its row under another one. */

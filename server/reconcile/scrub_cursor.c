@@ -38,22 +38,36 @@ kw_scrub_sides_of(const kw_scrub_request *request, kw_arena *arena)
         else if (!kw_path_is_filling(path))
             all[count++] = kw_path_scanned(path);
     }
-    if (changing)
+    bool of_hints = changing && changing->content == KW_CONTENT_HINTS;
+    if (of_hints) {
+        all[0] = kw_path_scanned(table->paths);
+        hints[hints_count++] = changing->placements;
+        count = 1;
+    } else if (changing) {
         list_changing(changing, all);
+    }
     return (kw_scrub_sides){.table = table,
-                            .exact = changing,
+                            .exact = changing && !of_hints,
                             .all = all,
                             .count = count,
                             .hints = hints,
-                            .hints_count = hints_count};
+                            .hints_count = hints_count,
+                            .finds_stale = !changing};
 }
 
 /* --- stages -------------------------------------------------------------------------------------- */
 
+/* Of a hint path. */
+static size_t
+stages_each(const kw_scrub_sides *sides)
+{
+    return sides->finds_stale ? 2 : 1;
+}
+
 size_t
 kw_scrub_stages(const kw_scrub_sides *sides)
 {
-    return sides->count + 2 * sides->hints_count;
+    return sides->count + sides->hints_count * stages_each(sides);
 }
 
 size_t
@@ -67,8 +81,8 @@ kw_scrub_hint_stage(const kw_scrub_sides *sides, size_t stage, bool *ret_stale)
 {
     if (stage < sides->count || stage >= kw_scrub_stages(sides))
         return NULL;
-    *ret_stale = (stage - sides->count) % 2;
-    return sides->hints[(stage - sides->count) / 2];
+    *ret_stale = (stage - sides->count) % stages_each(sides);
+    return sides->hints[(stage - sides->count) / stages_each(sides)];
 }
 
 /* --- checks -------------------------------------------------------------------------------------- */

@@ -200,8 +200,8 @@ static bool
 refuse_hint_change(const compiling *self, const kw_path *path)
 {
     return kw_diagnostics_add(self->diagnostics, path->model->mark, "use a new table",
-                              "path %s: its key has fields that can change; such a path cannot be added or "
-                              "changed while the table is served",
+                              "path %s: its key has fields that can change; the key rule of such a path "
+                              "cannot be changed while the table is served",
                               path->name);
 }
 
@@ -215,7 +215,7 @@ place_path(const compiling *self, size_t index, kw_placement *placements)
     place_alone(path, &placements[0]);
     if (!placing || placing->change == KW_TABLE_UNCHANGED)
         return true;
-    if (path->content == KW_CONTENT_HINTS && placing->change != KW_TABLE_TURNS_ATOMICS)
+    if (path->content == KW_CONTENT_HINTS && placing->change == KW_TABLE_MOVES)
         return refuse_hint_change(self, path);
     note_changing(self, placing);
     if (placing->change == KW_TABLE_ADDS)

@@ -146,9 +146,6 @@ static const kw_test_refusal refusals[] = {
      "field ts is not itself in the key to its full precision", "in its own unit"},
     {"      - field: id\n    paths:\n      more:\n        key:\n          - field: n\n", "15:7",
      "path more: field id of the primary key is missing", "add \"- field: id\""},
-    {"      - field: id\n    paths:\n      more:\n        key:\n          - field: n\n          - field: "
-     "id\n",
-     "15:7", "path more: field n is not part of the primary key", "docs/modelling.md"},
     {"      - field: n\n      - field: ts\n    paths:\n      more:\n        key:\n          - field: {name: "
      "ts, unit: s}\n"
      "          - field: n\n",

@@ -193,8 +193,10 @@ KW_TEST(test_identity, "/schema/snapshot/identity")
     "{field: ts}]\n"
     assert_refused(KEYED "    paths: {p: {key: [{field: id}]}}\n",
                    "path p: field ts of the primary key is missing");
-    assert_refused(KEYED "    paths: {p: {key: [{field: ts}, {field: n}, {field: id}]}}\n",
-                   "path p: field n is not part of the primary key");
+    assert_refused(KEYED
+                   "    paths: {p: {key: [{salt: {algorithm: random, buckets: 2}}, {field: ts}, {field: "
+                   "n}, {field: id}]}}\n",
+                   "path p: field n can change, and the key rule chooses a bucket");
     assert_refused(KEYED "    paths: {p: {key: [{field: {name: ts, unit: s}}, {field: id}]}}\n",
                    "path p: field ts has another unit");
     assert_refused(KEYED "    paths: {p: {key: [{field: ts}, {field: id}]}, q: {key: [{field: ts}]}}\n",
@@ -208,12 +210,33 @@ KW_TEST(test_identity, "/schema/snapshot/identity")
     g_assert_true(table->fields[0].identity && !table->fields[1].identity && table->fields[2].identity);
 }
 
+/* A path whose key has fields outside the identity holds hints. */
+KW_TEST(test_hint_paths, "/schema/snapshot/hint_paths")
+{
+#define CHANGING "    fields: {id: string, n: int, c: {type: int, counter: true}}\n"
+    g_autoptr(kw_policy) policy =
+        test_policy(CHANGING "    key: [{field: id}]\n    paths: {p: {key: [{field: n}, {field: id}]}}\n");
+    const kw_table *table = kw_policy_table(policy, 0);
+    g_assert_cmpuint(table->hint_paths_count, ==, 1);
+    g_assert_cmpint(table->paths[1].content, ==, KW_CONTENT_HINTS);
+    g_assert_cmpuint(table->paths[1].tuple_count, ==, 1);
+    g_assert_cmpstr(table->fields[table->paths[1].tuple[0]].name, ==, "n");
+    g_assert_cmpuint(table->tuple_bits[table->paths[1].tuple[0]], ==, 0);
+    g_assert_cmpuint(table->tuples[0], ==, 1);
+    assert_refused(CHANGING "    key: [{field: id}]\n    paths: {p: {key: [{field: c}, {field: id}]}}\n",
+                   "path p: field c is a counter");
+    assert_refused(CHANGING
+                   "    updates: false\n    key: [{salt: {algorithm: random, buckets: 2}}, {field: id}]\n"
+                   "    paths: {p: {key: [{field: n}, {field: id}]}}\n",
+                   "needs to find the row of a record, but each put chooses a bucket");
+}
+
 /* Problems of fields are reported beside those of paths. */
 KW_TEST(test_problems_together, "/schema/snapshot/problems_together")
 {
     static const char text[] = "    fields: {id: string, n: int, a: {type: int, column: 'd:\\x00kw:x'}}\n"
-                               "    key: [{field: id}]\n    paths: {p: {key: [{field: n}, {field: id}]}}\n";
-    assert_refused(text, "path p: field n is not part of the primary key");
+                               "    key: [{field: id}]\n    paths: {p: {key: [{field: n}]}}\n";
+    assert_refused(text, "path p: field id of the primary key is missing");
     assert_refused(text, "field a: Keyway reserves the columns");
 }
 

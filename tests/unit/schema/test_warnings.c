@@ -46,7 +46,7 @@ static const kw_test_warning cases[] = {
     {"      - hash: n\n      - field: n\n    paths:\n      other:\n        key:\n          - field: {name: "
      "ts, unit: s}\n"
      "          - field: n\n",
-     NULL},
+     "test:16:13: warning: path other: keys start with ts, which is a time"},
     {"      - hash: n\n      - field: n\n      - field: {name: ts, unit: s}\n",
      "test:2:3: warning: path primary: records that differ only in the part of ts that is finer than the "
      "unit of the key are the same record"},
