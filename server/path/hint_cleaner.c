@@ -29,18 +29,18 @@ can_clean(const kw_table *table)
 }
 
 void
-kw_stale_hints_add(kw_stale_hints *hints, kw_call *call, const kw_placement *placement, kw_bytes key,
-                   const kw_hint_facts *facts)
+kw_stale_hints_add(kw_stale_hints *hints, kw_arena *arena, const kw_call *call, const kw_placement *placement,
+                   kw_bytes key, const kw_hint_facts *facts)
 {
     const kw_table *table = placement->path->table;
     kw_hint_limits limits = kw_hints_limits(call, table);
     if (hints->count == HINTS_MAX || hints->bytes + key.size > BYTES_MAX || !can_clean(table) ||
         !kw_hint_can_be_cleaned(facts, &limits))
         return;
-    kw_stale_hint *hint = KW_ARENA_NEW(call->arena, kw_stale_hint);
+    kw_stale_hint *hint = KW_ARENA_NEW(arena, kw_stale_hint);
     *hint = (kw_stale_hint){.next = hints->first,
                             .placement = placement,
-                            .key = kw_arena_copy(call->arena, key),
+                            .key = kw_arena_copy(arena, key),
                             .timestamp = facts->hint_ms};
     hints->first = hint;
     hints->count++;

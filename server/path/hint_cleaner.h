@@ -15,10 +15,9 @@ typedef struct kw_stale_hints {
     size_t bytes; /* of keys */
 } kw_stale_hints;
 
-/* Adds a hint if it can be deleted; otherwise, and if there are many already, does nothing. In the call's
- * arena. */
-void kw_stale_hints_add(kw_stale_hints *hints, kw_call *call, const kw_placement *placement, kw_bytes key,
-                        const kw_hint_facts *facts);
+/* Adds a hint if it can be deleted; otherwise, and if there are many already, does nothing. */
+void kw_stale_hints_add(kw_stale_hints *hints, kw_arena *arena, const kw_call *call,
+                        const kw_placement *placement, kw_bytes key, const kw_hint_facts *facts);
 
 /* Deletes the hints. Returns at once: the deletes run later, hold a reference to the call's policy, and their
  * outcomes are only counted. Does nothing if too many deletes of this process are under way, or memory is

@@ -7,7 +7,6 @@
 #include "reconcile/hint_slice.h"
 
 #include "base/guard.h"
-#include "base/units.h"
 #include "path/cells.h"
 #include "path/reader.h"
 #include "verb/row_keys.h"
@@ -279,7 +278,7 @@ judge_hint(slice *self, const item *at, const kw_row *row, kw_buffer *scratch)
     self->result.stale++;
     kw_hint_facts facts = {
         .hint_ms = at->hint_ms, .earliest_ms = self->earliest_ms, .newest_ms = newest_of(self, row)};
-    kw_stale_hints_add(&self->stale, self->call, self->request->hints, at->hint, &facts);
+    kw_stale_hints_add(&self->stale, self->call->arena, self->call, self->request->hints, at->hint, &facts);
 }
 
 static void
@@ -425,8 +424,8 @@ reader_of_tuple(const slice *self)
 static int64_t
 earliest_ms(const kw_call *call)
 {
-    kw_span now;
-    return kw_store_time(call->store, &now) ? now.earliest_ns / KW_NS_PER_MS : KW_HINT_NO_TIME;
+    int64_t earliest_ms;
+    return kw_store_earliest_ms(call->store, &earliest_ms) ? earliest_ms : KW_HINT_NO_TIME;
 }
 
 void

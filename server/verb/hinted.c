@@ -1,7 +1,8 @@
 /* Batches live in memory of their own, because the scan can be freed while a multi-get is in flight. */
 #include "verb/hinted.h"
 
-#include "path/hints.h"
+#include "base/metrics.h"
+#include "path/hint_cleaner.h"
 #include "path/rows.h"
 
 #include <glib.h>
@@ -20,6 +21,7 @@ typedef struct hint {
     uint32_t range;
     uint32_t record;
     uint32_t next; /* of the same record; NOT_KNOWN: none */
+    int64_t written_ms;
 } hint;
 
 typedef struct record {
@@ -27,6 +29,7 @@ typedef struct record {
     uint32_t first, last; /* of its hints */
     uint32_t judged_at;   /* the hint with which it is judged; NOT_KNOWN: its row was not looked at */
     bool has_tuple;       /* that of this hint */
+    bool others_stale;    /* its other hints are certainly not those of its tuple */
     const kw_row *row;
     int64_t newest_ms; /* of its tuple, once judged */
 } record;
@@ -54,7 +57,9 @@ struct kw_hinted {
     size_t asked, part;
     GPtrArray *read; /* of kw_rows */
 
-    kw_key_set page; /* row keys of the records on the page */
+    kw_key_set page;      /* row keys of the records on the page */
+    kw_stale_hints stale; /* that the page has met */
+    int64_t earliest_ms;  /* of the store's clock, before the rows of the batch are read */
 
     bool reading;
     kw_deadline deadline;
@@ -198,6 +203,7 @@ void
 kw_hinted_begin_page(kw_hinted *hinted, kw_arena *arena)
 {
     hinted->page = kw_key_set_in(arena);
+    hinted->stale = (kw_stale_hints){0};
 }
 
 void
@@ -310,6 +316,7 @@ kw_hinted_add(kw_hinted *hinted, size_t range, const kw_row *row, kw_error *ret_
     hinted->hints[index] = (hint){.key = kw_arena_copy(hinted->arena, row->key),
                                   .range = (uint32_t)range,
                                   .record = number,
+                                  .written_ms = row->cells_count ? row->cells[0].timestamp : INT64_MAX,
                                   .next = NOT_KNOWN};
     hinted->key_bytes += row->key.size;
     if (of->first == NOT_KNOWN)
@@ -375,6 +382,9 @@ kw_hinted_read(kw_hinted *hinted, const kw_call *call, kw_hinted_done done, void
     hinted->form.account = hinted->account;
     hinted->form.call = call->number;
     hinted->asked = 0;
+    if (!kw_store_earliest_ms(call->store, &hinted->earliest_ms))
+        hinted->earliest_ms = KW_HINT_NO_TIME;
+    kw_metrics_add(KW_METRIC_hints_scanned, (int64_t)hinted->count);
     ask(hinted);
 }
 
@@ -476,7 +486,7 @@ decode(const kw_hinted *hinted, const record *of, const kw_record **ret_record, 
 /* A record with several hints is judged with the one of its tuple, so that it is not judged again if the page
  * ends before that one. */
 static uint32_t
-judging_hint(kw_hinted *hinted, const record *of)
+judging_hint(kw_hinted *hinted, record *of)
 {
     const kw_record *found;
     kw_error ignored;
@@ -484,7 +494,27 @@ judging_hint(kw_hinted *hinted, const record *of)
     if (single || of->row->cells_count == 0 || !decode(hinted, of, &found, &ignored))
         return of->first;
     uint32_t at = find_hint(hinted, of, found);
+    of->others_stale = true;
     return at == NOT_KNOWN ? of->first : at;
+}
+
+/* The row has other values than the hint. */
+static void
+note_stale(kw_hinted *hinted, size_t index, int64_t newest_ms)
+{
+    const hint *at = &hinted->hints[index];
+    kw_hint_facts facts = {
+        .hint_ms = at->written_ms, .earliest_ms = hinted->earliest_ms, .newest_ms = newest_ms};
+    kw_metrics_add(KW_METRIC_hints_stale, 1);
+    kw_stale_hints_add(&hinted->stale, hinted->page.arena, hinted->spec.call,
+                       hinted->plan->ranges[at->range].placement, at->key, &facts);
+}
+
+void
+kw_hinted_clean(kw_hinted *hinted, kw_call *call)
+{
+    kw_stale_hints_clean(&hinted->stale, call);
+    hinted->stale = (kw_stale_hints){0};
 }
 
 kw_hinted_verdict
@@ -496,19 +526,26 @@ kw_hinted_judge(kw_hinted *hinted, size_t index, const kw_gather *gather, kw_hin
     const kw_record *found;
     if (of->judged_at == NOT_KNOWN)
         of->judged_at = judging_hint(hinted, of);
-    if (of->judged_at != index)
+    if (of->judged_at != index) {
+        if (of->others_stale)
+            note_stale(hinted, index, newest_ms_of(hinted->spec.path, of->row));
         return KW_HINTED_DROPPED;
+    }
     *ret_row = (kw_hinted_row){of->placement, of->row};
     if (of->row->omitted != KW_OMITTED_NOT)
         return of->row->omitted == KW_OMITTED_TOO_LARGE ? KW_HINTED_LARGE : KW_HINTED_NOT_READ;
-    if (of->row->cells_count == 0)
+    if (of->row->cells_count == 0) {
+        note_stale(hinted, index, KW_HINT_NO_TIME);
         return KW_HINTED_DROPPED;
+    }
     if (!decode(hinted, of, &found, ret_error))
         return KW_HINTED_UNDECODABLE;
     of->has_tuple = find_hint(hinted, of, found) == index;
+    of->newest_ms = newest_ms_of(hinted->spec.path, of->row);
+    if (!of->has_tuple)
+        note_stale(hinted, index, of->newest_ms);
     if (hinted->encoded.size == 0) /* a part of the tuple is absent */
         return KW_HINTED_DROPPED;
-    of->newest_ms = newest_ms_of(hinted->spec.path, of->row);
     return is_returned(hinted, of, number, found, gather) ? KW_HINTED_RETURNED : KW_HINTED_DROPPED;
 }
 

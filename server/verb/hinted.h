@@ -80,5 +80,9 @@ typedef struct kw_hinted_row {
  * decoded it. */
 kw_hinted_verdict kw_hinted_judge(kw_hinted *hinted, size_t index, const kw_gather *gather,
                                   kw_hinted_row *ret_row, kw_error *ret_error);
+/* Deletes stale hints that the page has met, as far as they can be deleted. Call it when the page is
+ * answered.
+ */
+void kw_hinted_clean(kw_hinted *hinted, kw_call *call);
 /* Call it if the record of a hint was RETURNED and is on the page. */
 void kw_hinted_returned(kw_hinted *hinted, size_t index);

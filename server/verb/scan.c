@@ -250,6 +250,8 @@ kw_scan_answer(kw_scan *self, const kw_gathered *last, bool end)
         page.cursor = kw_page_cursor(self->page_call, &self->request, self->plan, &all, self->window_read);
     if (self->request.limit)
         self->request.limit -= page.count;
+    if (self->hints)
+        kw_scan_hints_clean(self);
     self->done(self->user, &page, NULL);
 }
 

@@ -390,6 +390,12 @@ kw_scan_hints_begin_page(kw_scan *scan)
 }
 
 void
+kw_scan_hints_clean(kw_scan *scan)
+{
+    kw_hinted_clean(scan->hints->hinted, scan->page_call);
+}
+
+void
 kw_scan_hints_begin_window(kw_scan *scan)
 {
     static const kw_position from_the_start;

@@ -78,5 +78,7 @@ void kw_scan_hints_begin_page(kw_scan *scan);
 void kw_scan_hints_begin_query(kw_scan *scan);
 /* Reads what the page still lacks from the current window. */
 void kw_scan_hints_read(kw_scan *scan);
+/* Deletes stale hints that the page has met. Call it when the page is answered. */
+void kw_scan_hints_clean(kw_scan *scan);
 /* The scan has opened another window. */
 void kw_scan_hints_begin_window(kw_scan *scan);

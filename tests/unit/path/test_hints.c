@@ -158,7 +158,7 @@ clean(bed *self, int64_t hint_ms, int64_t newest_ms, bool has_tuple)
     kw_hint_facts facts = {
         .hint_ms = hint_ms, .earliest_ms = 10000000, .has_tuple = has_tuple, .newest_ms = newest_ms};
     kw_memory_store_set(self->memory, "orders_by_seller", key, "d", "", KW_BYTES_NONE, hint_ms);
-    kw_stale_hints_add(&hints, &self->desk->call, placement, key, &facts);
+    kw_stale_hints_add(&hints, self->desk->call.arena, &self->desk->call, placement, key, &facts);
     uint64_t before = self->control->operations;
     kw_stale_hints_clean(&hints, &self->desk->call);
     for (int i = 0; i < 20; i++)
@@ -191,7 +191,8 @@ KW_TEST(test_clean_many, "/path/hints/clean many")
     kw_hint_facts facts = {.hint_ms = 1, .earliest_ms = 10000000, .newest_ms = KW_HINT_NO_TIME};
     for (int i = 0; i < 1000; i++) {
         g_autofree char *key = g_strdup_printf("s%d", i);
-        kw_stale_hints_add(&hints, &self.desk->call, placement, kw_bytes_of_text(key), &facts);
+        kw_stale_hints_add(&hints, self.desk->call.arena, &self.desk->call, placement, kw_bytes_of_text(key),
+                           &facts);
     }
     g_assert_cmpuint(hints.count, ==, 256);
     kw_stale_hints_clean(&hints, &self.desk->call);
