@@ -72,6 +72,12 @@ tick_commands(kw_coordinator *self)
 }
 
 static void
+swept(void *user)
+{
+    kw_coordinator_wake(user, 0);
+}
+
+static void
 on_timer(void *user)
 {
     kw_coordinator *self = user;
@@ -95,6 +101,8 @@ on_timer(void *user)
     if (self->older->len == 0 && !self->working && !self->running)
         work_ms = kw_change_work_start(self);
     again_ms = MIN(again_ms, work_ms);
+    work_ms = kw_hint_sweep_tick(self->sweep, swept, self);
+    again_ms = MIN(again_ms, work_ms);
     if (self->published != self->control->changes_revision)
         again_ms = MIN(again_ms, PUBLISH_NS / KW_NS_PER_MS);
     if (self->changed)
@@ -115,6 +123,7 @@ kw_coordinator_new(kw_control *control)
     self->timer = kw_timer_new(control->loop, on_timer, self);
     self->older = g_ptr_array_new_with_free_func((GDestroyNotify)kw_policy_unref);
     self->works = g_ptr_array_new_with_free_func(kw_change_work_free);
+    self->sweep = kw_hint_sweep_new(control);
     return self;
 }
 
@@ -138,5 +147,6 @@ kw_coordinator_free(kw_coordinator *self)
     g_assert(!self->working);
     g_ptr_array_unref(self->older);
     g_ptr_array_unref(self->works);
+    kw_hint_sweep_free(self->sweep);
     g_free(self);
 }

@@ -31,6 +31,7 @@
 #include "change/planner.h"
 #include "coordinator/coordinator.h"
 #include "coordinator/estimate.h"
+#include "coordinator/hint_sweep.h"
 #include "reconcile/reconcile.h"
 
 /* The work of one change: the part of its state that is not in the catalog. */
@@ -79,8 +80,9 @@ struct kw_coordinator {
     kw_timer *timer;
     uint64_t wake_ns; /* when the timer fires; 0: it does not run */
     bool stopped;
-    GPtrArray *older;   /* policies that were in service before, and that calls can still use */
-    GPtrArray *works;   /* of kw_change_work */
+    GPtrArray *older; /* policies that were in service before, and that calls can still use */
+    GPtrArray *works; /* of kw_change_work */
+    kw_hint_sweep *sweep;
     kw_job save;        /* writes control->changes to the catalog */
     bool saving;        /* the job is queued or running */
     bool changed;       /* control->changes has progress that the catalog does not have */

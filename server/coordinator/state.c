@@ -51,7 +51,8 @@ call_idle(kw_task *task)
 static void
 report_idle(kw_coordinator *self)
 {
-    if (!self->idle_done || self->working || self->taking_over || self->reading || self->idle.run)
+    bool working = self->working || kw_hint_sweep_is_busy(self->sweep);
+    if (!self->idle_done || working || self->taking_over || self->reading || self->idle.run)
         return;
     self->idle.run = call_idle;
     kw_loop_post(self->control->loop, &self->idle);
