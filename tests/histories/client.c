@@ -20,7 +20,8 @@ client_refused(client *with, operation *of, const kw_api_KeywayError *error)
     bool maybe = error->has_maybe_applied && error->maybe_applied;
     note_why(with, error->message);
     of->outcome = maybe ? OPERATION_UNKNOWN : OPERATION_FAILED;
-    return of->kind != OPERATION_GET && of->kind != OPERATION_SCAN && of->kind != OPERATION_VERSIONS;
+    return of->kind != OPERATION_GET && of->kind != OPERATION_FIND && of->kind != OPERATION_SCAN &&
+           of->kind != OPERATION_VERSIONS;
 }
 
 static bool
@@ -39,7 +40,7 @@ unanswered(operation *of, client_reply how)
 {
     of->outcome = OPERATION_UNKNOWN;
     of->end_ns = OPERATION_NEVER;
-    return how == NO_ANSWER && of->kind != OPERATION_GET;
+    return how == NO_ANSWER && of->kind != OPERATION_GET && of->kind != OPERATION_FIND;
 }
 
 /* --- one operation ---------------------------------------------------------------------------- */
@@ -109,18 +110,10 @@ do_get(client *with, const client_table *table, operation *of)
     return true;
 }
 
-/* Reads the record by its second path, with a query that binds the whole identity. */
 static bool
-do_query(client *with, const client_table *table, operation *of)
+send_query(client *with, const client_table *table, kw_api_Query *query, operation *of)
 {
-    kw_api_Query query = {.table = kw_bytes_of_text(table->name),
-                          .has_bound = true,
-                          .bound = client_key(with, table, of->record),
-                          .has_path = true,
-                          .path = kw_bytes_of_text(table->second_path),
-                          .has_deadline_ms = true,
-                          .deadline_ms = with->deadline_ms};
-    kw_api_Data_scan_args args = {.has_query = true, .query = &query};
+    kw_api_Data_scan_args args = {.has_query = true, .query = query};
     const kw_api_Data_scan_result *result;
     client_reply how =
         client_exchange(with, &kw_api_methods[KW_API_Data_scan], &args, of, (const void **)&result);
@@ -133,6 +126,34 @@ do_query(client *with, const client_table *table, operation *of)
     of->applied = result->success->rows.count > 0;
     client_read_record(table, of->applied ? &result->success->rows.items[0] : &none, of->values);
     return true;
+}
+
+/* Reads the record by its second path, with a query that binds the whole identity. */
+static bool
+do_query(client *with, const client_table *table, operation *of)
+{
+    kw_api_Query query = {.table = kw_bytes_of_text(table->name),
+                          .has_bound = true,
+                          .bound = client_key(with, table, of->record),
+                          .has_path = true,
+                          .path = kw_bytes_of_text(table->second_path),
+                          .has_deadline_ms = true,
+                          .deadline_ms = with->deadline_ms};
+    return send_query(with, table, &query, of);
+}
+
+/* Reads the record by a hint path, with a query that binds the whole key. */
+static bool
+do_find(client *with, const client_table *table, operation *of)
+{
+    kw_api_Query query = {.table = kw_bytes_of_text(table->name),
+                          .has_bound = true,
+                          .bound = client_place(with, table, &of->record, of->on, of->expected),
+                          .has_path = true,
+                          .path = kw_bytes_of_text(client_path_name(of->view)),
+                          .has_deadline_ms = true,
+                          .deadline_ms = with->deadline_ms};
+    return send_query(with, table, &query, of);
 }
 
 static bool
@@ -228,6 +249,8 @@ client_do(client *with, const client_table *table, operation *of)
         return do_remove(with, table, of);
     case OPERATION_GET:
         return of->view ? do_query(with, table, of) : do_get(with, table, of);
+    case OPERATION_FIND:
+        return do_find(with, table, of);
     case OPERATION_PUT_IF:
         return do_put_if(with, table, of);
     case OPERATION_INCREMENT:

@@ -17,6 +17,7 @@ typedef struct client_table {
     const char *name;
     const char *second_path; /* or NULL */
     bool has_map;            /* the texts are entries of a map */
+    bool has_sides;          /* it has hint paths: see operation.h */
     unsigned prefix;         /* of this history's record names */
 } client_table;
 
@@ -28,6 +29,11 @@ bool client_do(client *with, const client_table *table, operation *of);
  * scan itself. filter "": none. False if it got no reply. */
 bool client_scan(client *with, const client_table *table, operation scan, unsigned from, unsigned to,
                  int page_rows, const char *filter, operations *to_rows);
+
+/* Scans the records in a hint path, page by page: of->view, on and expected say what the scan binds. other:
+ * also reads pages, or NULL. Appends as client_scan does. */
+bool client_scan_path(client *with, client *other, const client_table *table, operation of, int page_rows,
+                      operations *to_rows);
 
 /* Reads at most `most` versions of the record of *of; appends them and then the read itself, of which *of has
  * the number (`scan`). False if it got no reply. */

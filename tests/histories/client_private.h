@@ -37,6 +37,12 @@ char *client_id(client *with, const client_table *table, unsigned record);
 /* The key as a record that has space for the fields. */
 kw_api_Record client_key(client *with, const client_table *table, unsigned record);
 kw_api_Record client_record(client *with, const client_table *table, const operation *of);
+/* The record's fields in the key of a hint path: those of the texts in `bound`, with these sides, and its
+ * identity; without `record`, only what all records of the history have in common. */
+kw_api_Record client_place(client *with, const client_table *table, const unsigned *record, uint8_t bound,
+                           int64_t sides);
+/* The name of a hint path. */
+const char *client_path_name(uint32_t view);
 const char *client_field_name(const client_table *table, int field);
 /* The names of fields, for calls that list them. */
 kw_bytes *client_columns(client *with, const client_table *table, uint8_t fields, uint32_t *ret_count);

@@ -31,6 +31,19 @@ add_rows(const client_table *table, const kw_api_Page *page, const operation *sc
 }
 
 static const kw_api_Page *
+send_scan(client *with, kw_api_Query *query, operation *scan)
+{
+    kw_api_Data_scan_args args = {.has_query = true, .query = query};
+    const kw_api_Data_scan_result *result;
+    if (client_exchange(with, &kw_api_methods[KW_API_Data_scan], &args, scan, (const void **)&result) !=
+        ANSWERED)
+        return NULL;
+    if (result->failure)
+        client_refused(with, scan, result->failure);
+    return result->failure ? NULL : result->success;
+}
+
+static const kw_api_Page *
 first_page(client *with, const client_table *table, operation *scan, unsigned from, unsigned to,
            int page_rows, const char *filter)
 {
@@ -50,14 +63,7 @@ first_page(client *with, const client_table *table, operation *scan, unsigned fr
                           .filter = kw_bytes_of_text(filter),
                           .has_deadline_ms = true,
                           .deadline_ms = with->deadline_ms};
-    kw_api_Data_scan_args args = {.has_query = true, .query = &query};
-    const kw_api_Data_scan_result *result;
-    if (client_exchange(with, &kw_api_methods[KW_API_Data_scan], &args, scan, (const void **)&result) !=
-        ANSWERED)
-        return NULL;
-    if (result->failure)
-        client_refused(with, scan, result->failure);
-    return result->failure ? NULL : result->success;
+    return send_scan(with, &query, scan);
 }
 
 static const kw_api_Page *
@@ -80,6 +86,7 @@ client_scan(client *with, const client_table *table, operation scan, unsigned fr
 {
     guint before = to_rows->len;
     kw_arena_reset(with->arena);
+    scan.results[0] = 1;
     const kw_api_Page *page = first_page(with, table, &scan, from, to, page_rows, filter);
     uint64_t begin_ns = scan.begin_ns;
     while (page) {
@@ -87,6 +94,65 @@ client_scan(client *with, const client_table *table, operation scan, unsigned fr
         if (!page->has_cursor)
             break;
         page = next_page(with, page->cursor, &scan);
+        scan.results[0]++;
+    }
+    if (!page) {
+        g_array_set_size(to_rows, before);
+        return false;
+    }
+    scan.begin_ns = begin_ns;
+    scan.outcome = OPERATION_OK;
+    scan.values[0] = to_rows->len - before;
+    g_array_append_val(to_rows, scan);
+    return true;
+}
+
+/* --- scans of hint paths ---------------------------------------------------------------------- */
+
+static const kw_api_Page *
+first_page_of_path(client *with, const client_table *table, operation *scan, int page_rows)
+{
+    kw_api_Query query = {.table = kw_bytes_of_text(table->name),
+                          .has_bound = true,
+                          .bound = client_place(with, table, NULL, scan->on, scan->expected),
+                          .has_path = true,
+                          .path = kw_bytes_of_text(client_path_name(scan->view)),
+                          .has_page_rows = true,
+                          .page_rows = page_rows,
+                          .has_deadline_ms = true,
+                          .deadline_ms = with->deadline_ms};
+    return send_scan(with, &query, scan);
+}
+
+/* The gateway can read a page as soon as the one before was asked for. */
+static void
+set_begins(operations *rows, guint from, uint64_t begin_ns)
+{
+    for (guint i = from; i < rows->len; i++)
+        operation_at(rows, i)->begin_ns = begin_ns;
+}
+
+bool
+client_scan_path(client *with, client *other, const client_table *table, operation scan, int page_rows,
+                 operations *to_rows)
+{
+    guint before = to_rows->len;
+    kw_arena_reset(with->arena);
+    if (other)
+        kw_arena_reset(other->arena);
+    scan.results[0] = 1;
+    const kw_api_Page *page = first_page_of_path(with, table, &scan, page_rows);
+    uint64_t begin_ns = scan.begin_ns, earlier_ns = scan.begin_ns;
+    while (page) {
+        guint first = to_rows->len;
+        uint64_t page_ns = scan.begin_ns;
+        add_rows(table, page, &scan, to_rows);
+        set_begins(to_rows, first, earlier_ns);
+        earlier_ns = page_ns;
+        if (!page->has_cursor)
+            break;
+        page = next_page(other && scan.results[0] % 2 ? other : with, page->cursor, &scan);
+        scan.results[0]++;
     }
     if (!page) {
         g_array_set_size(to_rows, before);

@@ -26,7 +26,28 @@ is_write(const operation *of)
 static bool
 is_read(const operation *of)
 {
-    return of->kind == OPERATION_GET || of->kind == OPERATION_VERSIONS;
+    return of->kind == OPERATION_GET || of->kind == OPERATION_VERSIONS ||
+           (of->kind == OPERATION_ROW && of->view) || (of->kind == OPERATION_FIND && of->applied);
+}
+
+/* A query of a hint path that can show that the record did not match: it was not returned. */
+static bool
+can_miss(const bench *at, const operation *of, uint32_t record)
+{
+    if (of->outcome != OPERATION_OK)
+        return false;
+    if (of->kind == OPERATION_FIND)
+        return of->record == record && !of->applied;
+    bool is_long = at->keep_ms && of->end_ns - of->begin_ns > (uint64_t)at->keep_ms * 1000000;
+    return of->kind == OPERATION_SCAN && of->view && !is_long &&
+           !g_hash_table_contains(at->shown, judge_shown_key(of->scan, record));
+}
+
+/* A put that compares (judge_rules.rewrites). */
+static bool
+is_rewrite(const bench *at, const operation *of)
+{
+    return at->rewrites && of->kind == OPERATION_PUT && (of->fields & TEXT_FIELDS) != TEXT_FIELDS;
 }
 
 /* --- effects of operations ------------------------------------------------------------------------------ */
@@ -46,11 +67,26 @@ is_seen(const operations *all, uint32_t record, unsigned field, int64_t value)
     return false;
 }
 
+/* True if a query after the put did not return the record: the put can be the reason. */
+static bool
+is_missed(const bench *at, const operation *put)
+{
+    for (guint i = 0; i < at->all->len; i++) {
+        const operation *of = operation_at(at->all, i);
+        if (of->end_ns > put->begin_ns && can_miss(at, of, put->record))
+            return true;
+    }
+    return false;
+}
+
 /* True for a put of unknown outcome whose value no read returned: it need not have happened. */
 static bool
-is_idle(const operations *all, const operation *of, uint8_t fields)
+is_idle(const bench *at, const operation *of, uint8_t fields)
 {
+    const operations *all = at->all;
     if (of->kind != OPERATION_PUT || of->outcome != OPERATION_UNKNOWN)
+        return false;
+    if ((at->exempt && is_rewrite(at, of)) || is_missed(at, of))
         return false;
     for (unsigned field = 0; field < OPERATION_FIELDS; field++)
         if (of->fields & fields & 1u << field && is_seen(all, of->record, field, of->values[field]))
@@ -59,12 +95,12 @@ is_idle(const operations *all, const operation *of, uint8_t fields)
 }
 
 static effect
-effect_of(const operation *of, uint8_t fields)
+effect_of(const bench *at, const operation *of, uint8_t fields)
 {
     effect made = {.kind = EFFECT_WRITE,
                    .fields = of->fields & fields,
                    .on = of->on,
-                   .view = (uint8_t)(is_read(of) ? of->view : 0),
+                   .view = (uint8_t)(of->kind == OPERATION_GET ? of->view : 0),
                    .known = of->outcome == OPERATION_OK,
                    .expected = of->expected,
                    .begin_ns = of->begin_ns,
@@ -77,6 +113,8 @@ effect_of(const operation *of, uint8_t fields)
             made.values[i] = OPERATION_ABSENT;
     if (is_read(of))
         made.kind = EFFECT_READ;
+    else if (is_rewrite(at, of))
+        made.kind = EFFECT_REWRITE;
     else if (of->kind == OPERATION_INCREMENT)
         made.kind = EFFECT_ADD;
     else if (of->kind == OPERATION_PUT_IF && fields >> of->on & 1)
@@ -91,7 +129,17 @@ effect_of(const operation *of, uint8_t fields)
 static bool
 is_compared(const effect *of)
 {
-    return of->kind == EFFECT_MET || of->kind == EFFECT_IF || of->kind == EFFECT_ADD;
+    return of->kind == EFFECT_MET || of->kind == EFFECT_IF || of->kind == EFFECT_ADD ||
+           of->kind == EFFECT_REWRITE;
+}
+
+/* The fields that an operation compares and writes. */
+static unsigned
+compared_fields(const effect *of)
+{
+    if (of->kind == EFFECT_REWRITE)
+        return TEXT_FIELDS;
+    return of->kind == EFFECT_ADD ? of->fields : of->fields | 1u << of->on;
 }
 
 static void
@@ -101,10 +149,8 @@ mark_exempt(GArray *effects)
         effect *plain = &g_array_index(effects, effect, i);
         for (guint j = 0; plain->kind == EFFECT_WRITE && j < effects->len; j++) {
             const effect *each = &g_array_index(effects, effect, j);
-            unsigned compared = each->kind == EFFECT_ADD ? 0 : 1u << each->on;
-            unsigned fields = each->fields | compared;
-            if (is_compared(each) && fields & plain->fields && each->begin_ns < plain->end_ns &&
-                plain->begin_ns < each->end_ns)
+            if (is_compared(each) && compared_fields(each) & plain->fields &&
+                each->begin_ns < plain->end_ns && plain->begin_ns < each->end_ns)
                 plain->exempt = true;
         }
     }
@@ -125,18 +171,33 @@ concerns(const operation *of, uint32_t record, uint8_t fields)
 
 /* Adds the effect of an operation; if `split`, a removal of a whole record is added field by field. */
 static void
-add_effects(GArray *to, const operation *of, uint8_t fields, bool split)
+add_effects(const bench *at, GArray *to, const operation *of, uint8_t fields, bool split)
 {
     if (!split || of->kind != OPERATION_REMOVE) {
-        effect made = effect_of(of, fields);
+        effect made = effect_of(at, of, fields);
         g_array_append_val(to, made);
         return;
     }
     for (uint8_t i = 0; i < OPERATION_FIELDS; i++) {
-        effect made = effect_of(of, (uint8_t)(1u << i) & fields);
+        effect made = effect_of(at, of, (uint8_t)(1u << i) & fields);
         if (made.fields)
             g_array_append_val(to, made);
     }
+}
+
+/* The record did not match at one moment of the query. */
+static void
+add_miss(GArray *to, const operation *query, uint8_t fields)
+{
+    effect made = {.kind = EFFECT_MISS,
+                   .fields = operation_path_fields(query->view),
+                   .bound = query->on,
+                   .sides = (uint8_t)query->expected,
+                   .begin_ns = query->begin_ns,
+                   .end_ns = query->end_ns,
+                   .of = query};
+    if ((made.fields & ~fields) == 0)
+        g_array_append_val(to, made);
 }
 
 /* --- cells that expire ---------------------------------------------------------------------------------- */
@@ -160,12 +221,12 @@ is_replaced_before(const operations *all, const operation *put, uint8_t field, u
 
 /* A put of one field also removes its value later, if that is still the field's value then. */
 static void
-add_expiry(GArray *to, const operations *all, const operation *put, uint8_t field, int expires_ms)
+add_expiry(const bench *at, GArray *to, const operation *put, uint8_t field)
 {
-    uint64_t ttl_ns = (uint64_t)expires_ms * 1000000;
-    effect made = effect_of(put, field);
+    uint64_t ttl_ns = (uint64_t)at->expires_ms * 1000000;
+    effect made = effect_of(at, put, field);
     made.begin_ns += ttl_ns - EXPIRY_SLACK_NS;
-    if (!made.fields || is_replaced_before(all, put, field, made.begin_ns))
+    if (!made.fields || is_replaced_before(at->all, put, field, made.begin_ns))
         return;
     made.kind = EFFECT_EXPIRES;
     made.end_ns += made.end_ns == OPERATION_NEVER ? 0 : ttl_ns + EXPIRY_SLACK_NS;
@@ -201,11 +262,13 @@ effects_on(const bench *at, uint32_t record, uint8_t fields, bool split)
     GArray *effects = g_array_new(FALSE, FALSE, sizeof(effect));
     for (guint i = 0; i < at->all->len; i++) {
         const operation *of = operation_at(at->all, i);
-        if (!concerns(of, record, fields) || is_idle(at->all, of, fields))
+        if (can_miss(at, of, record))
+            add_miss(effects, of, fields);
+        if (!concerns(of, record, fields) || is_idle(at, of, fields))
             continue;
-        add_effects(effects, of, fields, split);
+        add_effects(at, effects, of, fields, split);
         if (at->expires_ms && of->kind == OPERATION_PUT)
-            add_expiry(effects, at->all, of, fields, at->expires_ms);
+            add_expiry(at, effects, of, fields);
     }
     return effects;
 }
@@ -294,7 +357,7 @@ static void
 judge_record(bench *at, uint32_t record, judge_whole whole)
 {
     uint8_t fields = fields_of(at->all, record);
-    for (uint8_t i = 0; i < OPERATION_FIELDS; i++)
+    for (uint8_t i = 0; i < OPERATION_FIELDS && !at->rewrites; i++)
         if (fields >> i & 1)
             judge_fields(at, record, (uint8_t)(1u << i), false);
     if (whole != JUDGE_FIELDS)
@@ -441,6 +504,9 @@ judge(const operations *all, judge_rules rules)
                 .paths = rules.paths,
                 .expires_ms = rules.expires_ms,
                 .exempt = rules.exempt,
+                .rewrites = rules.rewrites,
+                .keep_ms = rules.keep_ms,
+                .shown = judge_shown_new(all),
                 .wrong = g_string_new(NULL)};
     g_autoptr(GHashTable) records = records_of(all);
     GHashTableIter iter;
@@ -453,11 +519,13 @@ judge(const operations *all, judge_rules rules)
         judge_views(&at, GPOINTER_TO_UINT(record));
     }
     judge_scans(&at, records);
+    judge_hint_scans(&at);
     if (rules.versions)
         judge_versions(&at, rules.versions);
     judge_numbers(&at);
     judge_gets(&at);
     at.result.wrong = g_string_free(at.wrong, at.wrong->len == 0);
+    g_hash_table_unref(at.shown);
     return at.result;
 }
 

@@ -3,6 +3,9 @@
  *   each field    of each record is linearizable, as its views show it together (judge_paths)
  *   whole         the record as a whole is linearizable, if that was promised (judge_whole)
  *   scans         are complete and in order; no record twice, no value from before or after the scan
+ *   hint paths    a query returns records that it has read at one moment, matching then, and misses none that
+ *                 matches throughout. On one page, no record is twice; on several pages, at most twice, the
+ *                 second time with newer values
  *   numbers       none is generated twice
  *   counters      with increments only: the final value is at least the sum of the acknowledged increments,
  *                 and at most that sum plus the increments of unknown outcome
@@ -44,6 +47,11 @@ typedef struct judge_rules {
     /* Of tables with order: stamp and atomic operations: a put or removal in progress at the same time as an
      * atomic operation on its fields is exempt (linear.h). */
     bool exempt;
+    /* The table has paths with the sides of both texts in their keys: a put of one text compares, and writes
+     * the other fields as it has read them. Records are judged as a whole only. */
+    bool rewrites;
+    /* Queries of hint paths that take longer can miss records; 0: no limit. */
+    int keep_ms;
 } judge_rules;
 
 /* Two puts of a field of a record had the same timestamp: which of them replaced the other one can differ

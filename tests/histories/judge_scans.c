@@ -146,7 +146,7 @@ judge_scans(bench *at, GHashTable *records)
 {
     for (guint i = 0; i < at->all->len; i++) {
         const operation *of = operation_at(at->all, i);
-        if (of->kind == OPERATION_SCAN && of->outcome == OPERATION_OK)
+        if (of->kind == OPERATION_SCAN && of->outcome == OPERATION_OK && !of->view)
             judge_scan(at, of, records);
     }
 }

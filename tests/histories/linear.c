@@ -69,6 +69,19 @@ has_values(const int64_t *in, const effect *of)
     return true;
 }
 
+/* True if the record is in the ranges of a query by a hint path. */
+static bool
+is_in_path(const int64_t *in, const effect *miss)
+{
+    for (int i = 0; i < OPERATION_FIELDS; i++) {
+        bool asks = miss->fields >> i & 1, is_bound = miss->bound >> i & 1;
+        if (asks &&
+            (in[i] == OPERATION_ABSENT || (is_bound && operation_side(in[i]) != (miss->sides >> i & 1u))))
+            return false;
+    }
+    return true;
+}
+
 static void
 forget_before(way *in)
 {
@@ -133,10 +146,13 @@ happen(int64_t *in, const effect *of, unsigned view)
     }
     switch (of->kind) {
     case EFFECT_WRITE:
+    case EFFECT_REWRITE:
         set_values(in, of, of->values);
         return true;
     case EFFECT_READ:
         return has_values(in, of);
+    case EFFECT_MISS:
+        return !is_in_path(in, of);
     case EFFECT_MET:
         set_values(in, of, of->values);
         return met;
@@ -158,7 +174,7 @@ happen(int64_t *in, const effect *of, unsigned view)
 static bool
 changes_nothing(const effect *of)
 {
-    return of->kind == EFFECT_READ || of->kind == EFFECT_NOT_MET;
+    return of->kind == EFFECT_READ || of->kind == EFFECT_MISS || of->kind == EFFECT_NOT_MET;
 }
 
 /* Unknown operations with the same effect are interchangeable: the first one takes effect first. */

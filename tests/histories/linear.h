@@ -26,7 +26,10 @@ typedef enum effect_kind {
     EFFECT_NOT_MET, /* field `on` is not `expected`; always true if that is OPERATION_ANY */
     EFFECT_IF,      /* fields = values if field `on` is `expected`; the caller does not know */
     EFFECT_EXPIRES, /* if the field has this value, it becomes absent */
-    EFFECT_ADD      /* fields += values; if the outcome is known, they are the results */
+    EFFECT_ADD,     /* fields += values; if the outcome is known, they are the results */
+    EFFECT_MISS,    /* one of the fields is absent, or is bound and does not have its side of `sides` */
+    EFFECT_REWRITE  /* fields = values, by an operation that compares, and writes the other fields as it has
+                       read them */
 } effect_kind;
 
 /* The effect of one operation on one object. */
@@ -34,10 +37,11 @@ typedef struct effect {
     effect_kind kind;
     uint8_t fields;
     uint8_t on;
-    uint8_t view; /* READ: which view it reads */
-    bool known;   /* ADD: results are known */
-    /* WRITE: an operation that compares or adds can replace it without having seen it, if both were in
-     * progress at the same time. Then it has no effect, or reads have seen it until then. */
+    uint8_t bound, sides; /* MISS: bits */
+    uint8_t view;         /* READ: which view it reads */
+    bool known;           /* ADD: results are known */
+    /* WRITE: an operation that compares, rewrites or adds can replace it without having seen it, if both were
+     * in progress at the same time. Then it has no effect, or reads have seen it until then. */
     bool exempt;
     int64_t expected;
     int64_t values[OPERATION_FIELDS];

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const kinds[OPERATION_KINDS] = {"put", "remove", "get",    "put_if",  "add",
-                                                   "row", "scan",   "number", "version", "versions"};
+static const char *const kinds[OPERATION_KINDS] = {"put",  "remove", "get",     "put_if", "add",     "row",
+                                                   "scan", "number", "version", "find",   "versions"};
 static const char *const outcomes[] = {"ok", "failed", "unknown"};
 
 operations *

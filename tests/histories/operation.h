@@ -6,6 +6,10 @@
  *   begin          end       OK:      it took effect at one moment in between
  *     |--put a=7----|        FAILED:  never
  *                            UNKNOWN: at some moment after begin, or never; end is OPERATION_NEVER
+ *
+ * In a table with hint paths, each text has a *side*, even or odd, in a field of its own. The hint paths have
+ * sides in their keys: path 1 that of the first text, path 2 those of both. Sets of sides are bits; a bit is
+ * 1 if the side is odd.
  */
 #pragma once
 
@@ -24,11 +28,15 @@ typedef enum operation_kind {
     OPERATION_GET,       /* fields: values were read */
     OPERATION_PUT_IF,    /* fields = values if field `on` is `expected`; see `applied` */
     OPERATION_INCREMENT, /* fields += values; returns results */
-    OPERATION_ROW,       /* a row of the scan with number `scan`: values were read */
-    OPERATION_SCAN,      /* the whole scan with number `scan`; rows is its row count */
-    OPERATION_NUMBER,    /* the gateway generated the number values[0] */
+    OPERATION_ROW,  /* a row of the scan with number `scan`: values were read; results[0] is the number of its
+                       page. Of a hint path: it was read between begin and end */
+    OPERATION_SCAN, /* the whole scan with number `scan`; values[0] is its row count, results[0] the number
+                       of pages */
+    OPERATION_NUMBER,  /* the gateway generated the number values[0] */
     OPERATION_VERSION, /* a version in the read with number `scan`, the newest first: values; its timestamp is
                           results[0] */
+    OPERATION_FIND,    /* a read by the hint path `view` with the record and all sides of the path bound: the
+                          sides are `expected`; applied: the record was found; values were read */
     OPERATION_VERSIONS, /* the whole read with number `scan`: values are those of the newest version,
                            results[0] is the number of versions */
     OPERATION_KINDS
@@ -39,21 +47,36 @@ typedef enum operation_outcome { OPERATION_OK, OPERATION_FAILED, OPERATION_UNKNO
 typedef struct operation {
     uint32_t caller;
     uint32_t record;
-    uint32_t view; /* of reads: 0 the primary path, 1 a second path */
+    uint32_t view; /* of reads: 0 the primary path, 1 a second path; of finds, scans and their rows: 0 the
+                      primary path, or the number of the hint path */
     uint32_t scan;
     operation_kind kind;
     operation_outcome outcome;
     uint8_t fields; /* bits */
-    uint8_t on;
+    uint8_t on;   /* put_if: a field; find, and scan of a hint path: the texts whose sides are bound, bits */
     bool applied; /* put_if: the condition was met; get of all fields: the record exists; scan: only records
-                     whose first text is even were asked for */
+                     whose first text is even were asked for; find: the record was found */
     bool last;    /* a read after all other operations had ended */
-    int64_t expected;
+    int64_t expected; /* put_if: a value; find, and scan of a hint path: the bound sides */
     int64_t values[OPERATION_FIELDS];
     int64_t results[OPERATION_FIELDS];
     uint64_t begin_ns;
     uint64_t end_ns;
 } operation;
+
+/* The fields whose sides are in the key of a hint path; bits. */
+static inline uint8_t
+operation_path_fields(uint32_t view)
+{
+    return view == 1 ? 1 : 3;
+}
+
+/* The side of a text with this value: 0 or 1. */
+static inline unsigned
+operation_side(int64_t value)
+{
+    return (unsigned)(value & 1);
+}
 
 /* An array of operation. */
 typedef GArray operations;

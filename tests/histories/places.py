@@ -96,6 +96,50 @@ tables:
     paths:
       by_part:
         key: [{field: part}, {field: id}]
+  sided:
+    fields:
+      run: {type: string, max_bytes: 10}
+      id: {type: string, max_bytes: 40}
+      a: string
+      b: string
+      side_a: string
+      side_b: string
+    key: [{hash: {algorithm: md5, of: [id], take: 2}}, {field: run}, {field: id}]
+    paths:
+      by_a:
+        key: [{field: run}, {field: side_a}, {field: id}]
+  hinted:
+    fields:
+      run: {type: string, max_bytes: 10}
+      id: {type: string, max_bytes: 40}
+      a: string
+      b: string
+      side_a: string
+      side_b: string
+    key: [{hash: {algorithm: md5, of: [id], take: 2}}, {field: run}, {field: id}]
+    paths:
+      by_a:
+        key: [{field: run}, {field: side_a}, {field: id}]
+      by_both:
+        key: [{field: run}, {field: side_a}, {field: side_b}, {field: id}]
+  hinted_stamp:
+    order: stamp
+    atomics: true
+    fields:
+      run: {type: string, max_bytes: 10}
+      id: {type: string, max_bytes: 40}
+      a: string
+      b: string
+      side_a: string
+      side_b: string
+    key: [{hash: {algorithm: md5, of: [id], take: 2}}, {field: run}, {field: id}]
+    paths:
+      by_a:
+        key: [{field: run}, {field: side_a}, {field: id}]
+      by_both:
+        key: [{field: run}, {field: side_a}, {field: side_b}, {field: id}]
+      by_texts:
+        key: [{field: a}, {field: b}, {field: run}, {field: id}]
   made:
     fields:
       id: {type: string, max_bytes: 40}
@@ -117,7 +161,7 @@ USED = {"counters": "counted", "scans": "salted", "filtered": "salted", "paths":
 # While the key rule of a path changes, one query of the path can return a write in progress that another query, which begins
 # later, does not return: they can read different placements. These workloads expect the same of queries as of gets.
 QUERIED = {"paths", "paths_parts", "paths_watched", "duo_put_if", "duo_counters", "duo_all"}
-NOT_PROMISED = {"repeat": {"put_if_remove", "put_if_all", "counters_all"}, "clock_jumps": {"counters_all"},
+NOT_PROMISED = {"repeat": {"put_if_remove", "put_if_all", "counters_all", "sided_put_if_remove"}, "clock_jumps": {"counters_all"},
                 "clock_back": {"expiring"}, "stuck": QUERIED, "given_up": QUERIED, "apart": QUERIED}
 
 

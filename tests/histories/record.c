@@ -32,7 +32,7 @@
 
 static struct {
     char *workload, *gateways, *file, *table, *paths;
-    int seed, callers, duration_ms, deadline_ms, pause_us, burst_ms, prefix, records;
+    int seed, callers, duration_ms, deadline_ms, pause_us, burst_ms, prefix, records, keep_ms;
     gboolean until_line, later_reads, exempt;
 } options = {.seed = 1, .callers = 8, .duration_ms = 500, .deadline_ms = 3000, .pause_us = 500, .prefix = 1};
 
@@ -57,6 +57,8 @@ static GOptionEntry entries[] = {
     {"pause", 0, 0, G_OPTION_ARG_INT, &options.pause_us, "longest pause between calls", "US"},
     {"bursts", 0, 0, G_OPTION_ARG_INT, &options.burst_ms,
      "all callers call at the same times: average time between them (default: without pauses)", "MS"},
+    {"keep", 0, 0, G_OPTION_ARG_INT, &options.keep_ms,
+     "queries of hint paths that take longer can miss records (default: no limit)", "MS"},
     {"prefix", 0, 0, G_OPTION_ARG_INT, &options.prefix, "prefix of the records' names", "N"},
     {NULL, 0, 0, 0, NULL, NULL, NULL}};
 
@@ -70,6 +72,7 @@ typedef struct caller {
     client_table table;
     unsigned records;
     client *connection;
+    client *other; /* to another gateway, which also reads pages; or NULL */
     GRand *random;
     operations *done;
     uint32_t count;
@@ -81,6 +84,21 @@ static int64_t
 next_value(caller *by)
 {
     return (int64_t)(by->number + 1) * 1000000 + ++by->count;
+}
+
+/* Some records of a table with hint paths do not move: their texts always have the same sides. */
+static bool
+is_of_other_side(const caller *by, const operation *of, unsigned field, int64_t value)
+{
+    return by->work->hint_paths && of->record % 3 == 0 &&
+           operation_side(value) != (of->record / 3 >> field & 1);
+}
+
+static int64_t
+next_value_of(caller *by, const operation *of, unsigned field)
+{
+    int64_t value = next_value(by);
+    return is_of_other_side(by, of, field, value) ? next_value(by) : value;
 }
 
 static workload_step
@@ -96,6 +114,18 @@ choose_step(caller *by)
 }
 
 /* --- operations ------------------------------------------------------------------------------- */
+
+/* The hint path of a query, and the sides that it binds: a find binds all, a scan the first ones. */
+static void
+choose_place(caller *by, operation *of)
+{
+    static const uint8_t bound[] = {0, 1, 1, 3};
+    of->view = (uint32_t)g_rand_int_range(by->random, 1, (gint32)by->work->hint_paths + 1);
+    of->on = operation_path_fields(of->view);
+    if (of->kind == OPERATION_SCAN)
+        of->on &= bound[g_rand_int_range(by->random, 0, G_N_ELEMENTS(bound))];
+    of->expected = g_rand_int_range(by->random, 0, 4) & of->on;
+}
 
 static operation
 operation_for(caller *by, workload_step step)
@@ -113,7 +143,8 @@ operation_for(caller *by, workload_step step)
         [STEP_PUT_COUNTER] = {OPERATION_PUT, 4},  [STEP_PUT_MIXED] = {OPERATION_PUT, 5},
         [STEP_SCAN] = {OPERATION_SCAN, 15},       [STEP_SCAN_FILTER] = {OPERATION_SCAN, 15},
         [STEP_SCAN_MATCH] = {OPERATION_SCAN, 15}, [STEP_VERSIONS] = {OPERATION_VERSIONS, 15},
-        [STEP_NUMBER] = {OPERATION_NUMBER, 1},
+        [STEP_NUMBER] = {OPERATION_NUMBER, 1},    [STEP_FIND] = {OPERATION_FIND, 15},
+        [STEP_SCAN_PATH] = {OPERATION_SCAN, 15},
     };
     operation made = {.caller = by->number, .kind = forms[step].kind, .fields = forms[step].fields};
     made.record = (uint32_t)g_rand_int_range(by->random, 0, (gint32)by->records);
@@ -127,7 +158,9 @@ operation_for(caller *by, workload_step step)
         else if (made.fields >> i & 1 && i >= 2 && made.kind == OPERATION_PUT)
             made.values[i] = g_rand_int_range(by->random, 0, 1000);
         else if (made.fields >> i & 1 && (made.kind == OPERATION_PUT || made.kind == OPERATION_PUT_IF))
-            made.values[i] = next_value(by);
+            made.values[i] = next_value_of(by, &made, (unsigned)i);
+    if (step == STEP_FIND || step == STEP_SCAN_PATH)
+        choose_place(by, &made);
     if (made.kind == OPERATION_PUT_IF)
         made.expected = by->seen[made.record];
     if (made.kind == OPERATION_NUMBER)
@@ -162,6 +195,15 @@ scan(caller *by, workload_step step, operation made)
                 filters[step], by->done);
 }
 
+/* Pages of a few rows, or one page. */
+static bool
+scan_path(caller *by, operation of)
+{
+    int page_rows = g_rand_boolean(by->random) ? g_rand_int_range(by->random, 1, 6) : 2 * RECORDS_MOST;
+    return client_scan_path(by->connection, g_rand_boolean(by->random) ? by->other : NULL, &by->table, of,
+                            page_rows, by->done);
+}
+
 static void
 take_step(caller *by)
 {
@@ -169,7 +211,9 @@ take_step(caller *by)
     operation made = operation_for(by, step);
     if (made.kind == OPERATION_SCAN || made.kind == OPERATION_VERSIONS)
         made.scan = by->number * 100000 + ++by->count;
-    if (made.kind == OPERATION_SCAN) {
+    if (made.kind == OPERATION_SCAN && made.view) {
+        scan_path(by, made);
+    } else if (made.kind == OPERATION_SCAN) {
         scan(by, step, made);
     } else if (made.kind == OPERATION_VERSIONS) {
         client_versions(by->connection, &by->table, made, VERSIONS_READ, by->done);
@@ -253,6 +297,10 @@ read_of(const caller *by, uint32_t record, uint32_t view, operation_kind kind)
 static bool
 read_once(caller *by, operation made)
 {
+    if (made.kind == OPERATION_SCAN) {
+        made.scan = by->number * 100000 + ++by->count;
+        return scan_path(by, made);
+    }
     if (made.kind == OPERATION_VERSIONS) {
         made.scan = by->number * 100000 + ++by->count;
         return client_versions(by->connection, &by->table, made, VERSIONS_READ, by->done);
@@ -278,20 +326,51 @@ read_last(caller *by, operation made)
     return true;
 }
 
+/* Looks for the record at all places of the hint paths. */
+static bool
+find_last(caller *by, uint32_t record)
+{
+    bool good = true;
+    for (uint32_t view = 1; view <= by->work->hint_paths; view++)
+        for (uint8_t sides = 0; sides <= operation_path_fields(view) && good; sides++) {
+            operation made = read_of(by, record, view, OPERATION_FIND);
+            made.on = operation_path_fields(view);
+            made.expected = sides;
+            good = read_last(by, made);
+        }
+    return good;
+}
+
+/* Scans the hint paths as a whole. */
+static bool
+scan_last(caller *by)
+{
+    bool good = true;
+    for (uint32_t view = 1; view <= by->work->hint_paths && good; view++) {
+        operation made = read_of(by, 0, view, OPERATION_SCAN);
+        made.expected = 0;
+        good = read_last(by, made);
+    }
+    return good;
+}
+
 static bool
 read_all_last(caller *callers, size_t gateways)
 {
     bool good = true;
     if (callers[0].work->shares[STEP_NUMBER])
         return true;
-    for (size_t i = 0; i < gateways && i < (size_t)options.callers; i++)
+    for (size_t i = 0; i < gateways && i < (size_t)options.callers; i++) {
+        good = good && scan_last(&callers[i]);
         for (uint32_t record = 0; record < callers[i].records && good; record++) {
             good = read_last(&callers[i], read_of(&callers[i], record, 0, OPERATION_GET));
             if (callers[i].table.second_path)
                 good = good && read_last(&callers[i], read_of(&callers[i], record, 1, OPERATION_GET));
             if (callers[i].work->shares[STEP_VERSIONS])
                 good = good && read_last(&callers[i], read_of(&callers[i], record, 0, OPERATION_VERSIONS));
+            good = good && find_last(&callers[i], record);
         }
+    }
     return good;
 }
 
@@ -334,8 +413,10 @@ static judgement
 judge_with_ties(const operations *all, const workload *work)
 {
     judge_rules rules = workload_rules(work, options.paths ? options.paths : "together", options.exempt);
+    rules.keep_ms = options.keep_ms;
     judgement found = judge(all, rules);
-    if (!found.wrong || ties->len == 0 || complains_of_versions(found.wrong))
+    /* With hint paths, a record has one row. */
+    if (!found.wrong || ties->len == 0 || work->hint_paths || complains_of_versions(found.wrong))
         return found;
     rules.versions = 0;
     operations *untied = judge_untie(all, (const judge_tie *)(void *)ties->data, ties->len);
@@ -370,16 +451,19 @@ print_judgement(const operations *all, const workload *work, bool complete)
 /* --- main -------------------------------------------------------------------------------------------- */
 
 static void
-caller_init(caller *by, unsigned number, const workload *work, const char *gateway, uint64_t begin_ns)
+caller_init(caller *by, unsigned number, const workload *work, const char *gateway, const char *other,
+            uint64_t begin_ns)
 {
     *by = (caller){.number = number,
                    .work = work,
                    .table = {.name = options.table ? options.table : work->table,
                              .second_path = work->second_path,
                              .has_map = work->has_map,
+                             .has_sides = work->hint_paths > 0,
                              .prefix = (unsigned)options.prefix},
                    .records = options.records ? (unsigned)options.records : work->records,
                    .connection = client_new(gateway, options.deadline_ms),
+                   .other = other ? client_new(other, options.deadline_ms) : NULL,
                    .random = g_rand_new_with_seed((guint32)options.seed * 1000 + number),
                    .done = operations_new(),
                    .begin_ns = begin_ns,
@@ -399,6 +483,8 @@ wait_for_callers(caller *callers)
     for (int i = 0; i < options.callers; i++) {
         kw_thread_join(&callers[i].thread);
         client_hang_up(callers[i].connection);
+        if (callers[i].other)
+            client_hang_up(callers[i].other);
     }
 }
 
@@ -418,7 +504,8 @@ main(int argc, char **argv)
     ties = g_array_new(FALSE, FALSE, sizeof(judge_tie));
     uint64_t begin_ns = kw_clock_mono_ns();
     for (unsigned i = 0; i < (unsigned)options.callers; i++)
-        caller_init(&callers[i], i, work, gateways[i % gateways_count], begin_ns);
+        caller_init(&callers[i], i, work, gateways[i % gateways_count],
+                    gateways_count > 1 ? gateways[(i + 1) % gateways_count] : NULL, begin_ns);
     for (int i = 0; i < options.callers; i++)
         kw_thread_start(&callers[i].thread, "caller", call_for_a_while, &callers[i]);
     wait_for_callers(callers);

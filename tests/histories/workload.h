@@ -23,6 +23,8 @@ typedef enum workload_step {
     STEP_SCAN_MATCH,  /* with a filter on the first text, which puts change */
     STEP_VERSIONS,    /* all versions of the record */
     STEP_NUMBER,      /* puts a record with a field that the gateway generates */
+    STEP_FIND,        /* the record, by a hint path and its whole key */
+    STEP_SCAN_PATH,   /* a hint path, with none or some of its sides bound */
     STEPS
 } workload_step;
 
@@ -33,7 +35,8 @@ typedef struct workload {
     unsigned records; /* few, so that callers use the same records */
     judge_rules rules;
     unsigned shares[STEPS];
-    bool has_map; /* the texts are entries of a map */
+    bool has_map;        /* the texts are entries of a map */
+    unsigned hint_paths; /* the texts have sides, in the keys of so many paths: operation.h */
     /* In a store that has one order of all writes, the record is judged in one step; in HBase, each field
      * alone. */
     bool is_whole_in_order;
