@@ -24,6 +24,7 @@ import time
 import atomics
 import changes
 import cluster
+import hints
 import paths
 import places
 import rounds
@@ -36,6 +37,7 @@ WORKLOADS = {
 }
 WORKLOADS["hints"] = ["sided", "sided_hot", "sided_watched", "sided_parts", "sided_put_if", "sided_put_if_remove", "hinted", "hinted_watched",
                      "hinted_parts", "hinted_put_if", "hinted_stamp", "hinted_stamp_parts", "hinted_stamp_put_if"]
+SCRUB_EVERY = 20  # histories of hint paths
 WORKLOADS["all"] = WORKLOADS["store"] + WORKLOADS["stamp"] + WORKLOADS["cas"] + WORKLOADS["hints"]
 
 
@@ -61,7 +63,8 @@ def arguments():
     parser.add_argument("--together", type=int, default=0, metavar="N",
                         help="many histories at the same time, in N tables, beside changes of their key rules")
     parser.add_argument("--groups", type=int, default=2, help="--together: groups of callers of each table")
-    parser.add_argument("--late", type=int, default=0, help="sim, changes: store.late in milliseconds (default: random)")
+    parser.add_argument("--late", type=int, default=0, help="sim: store.late in milliseconds (default beside changes: random)")
+    parser.add_argument("--keep-hints", type=int, default=0, help="hints.keep in milliseconds")
     parser.add_argument("--rounds", type=int, default=2, help="--together: rounds after which new gateways and a new store are used")
     parser.add_argument("--own-servers", action="store_true", help="sim, changes: each gateway uses one Thrift2 server of its own")
     parser.add_argument("--rest", type=float, default=0,
@@ -106,6 +109,10 @@ def opened(options, seed):
     place = open_place(options, seed)
     place.turns, place.rest = options.turns, options.rest
     place.own_servers = options.own_servers
+    if options.keep_hints:
+        place.extra = f"hints: {{keep: {options.keep_hints}ms}}\n"
+    if options.late and options.store == "sim" and not options.together:
+        place.late = f"  late: {options.late}ms\n"
     try:
         yield place.start(options.gateways)
     except Exception:
@@ -150,7 +157,12 @@ def one_by_one(options, until):
             history = rounds.History(place, options, number, workload, fault)
             place.workload = workload
             place.mend()
-            yield history, *history.run()
+            found, complaints = history.run()
+            if workload in WORKLOADS["hints"] and (number % SCRUB_EVERY == 0 or number + 1 == options.count):
+                missing = hints.missing(place)
+                found["right"] = found["right"] and not missing
+                complaints = "\n".join(missing + [complaints])
+            yield history, found, complaints
 
 
 def in_rounds(options, until):

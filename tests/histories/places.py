@@ -217,6 +217,7 @@ class Place:
 
     def __init__(self, tables):
         self.tables = tables
+        self.extra = ""  # of the policy
         self.gateways = []
         self.ports = []
         self.workload = ""  # of the present history
@@ -227,7 +228,7 @@ class Place:
     def start(self, gateways):
         self.ports = free_ports(2 * gateways)
         for number in range(gateways):
-            text = policy(self.ports[2 * number], self.ports[2 * number + 1], self.store(), self.tables)
+            text = policy(self.ports[2 * number], self.ports[2 * number + 1], self.store(), self.tables, self.extra)
             self.gateways.append(Gateway(text))
             self.start_gateway(number)
         return self
@@ -311,6 +312,7 @@ class Sim(Place):
         super().__init__(tables)
         self.servers = free_ports(2)
         self.always = {}
+        self.late = ""
         self.process = subprocess.Popen([os.environ["KW_HBASE_SIM"], str(seed)] + [str(port) for port in self.servers],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout.readline() == "ok\n"
@@ -318,7 +320,7 @@ class Sim(Place):
     def store(self):
         servers = ", ".join(f"\"127.0.0.1:{port}\"" for port in self.servers)
         return (f"  kind: hbase\n  servers: [{servers}]\n  transport: framed\n  protocol: compact\n"
-                "  create_missing: true\n")
+                "  create_missing: true\n" + self.late)
 
     def send(self, command):
         self.process.stdin.write(command + "\n")
@@ -340,7 +342,7 @@ class Sim(Place):
     def keep(self, file):
         """Also all cells of the store tables, with those that were overwritten."""
         super().keep(file)
-        names = [name + path for name in table_names(self.tables) for path in ("", "_by_part")]
+        names = [name + path for name in table_names(self.tables) for path in ("", "_by_part", "_by_a", "_by_both", "_by_texts")]
         stores = [f"{name}{layout}" for name in names for layout in ("", *(f"_L{number}" for number in range(2, LAYOUTS_KEPT)))]
         pathlib.Path(f"{file}.cells").write_text("".join(f"{store} {line}\n" for store in stores for line in self.lines_of(f"dump {store}")),
                                                  encoding="utf-8")

@@ -56,6 +56,8 @@ class History:
             self.command += ["--table", table, "--later-reads"]
         if options.store != "embedded" and "change" in fault:
             self.command += ["--exempt"]
+        if options.keep_hints:
+            self.command += ["--keep", str(options.keep_hints)]
         if self.file:
             self.command += ["--file", str(self.file)]
 

@@ -2,7 +2,7 @@
 # The long campaigns: run.sh BUILD_FOLDER [SEED] [KEEP_FOLDER]. Prints a line for each history and totals for each place;
 # exits with 1 if a history is wrong. A wrong history is kept in KEEP_FOLDER; judge_history judges it again.
 #
-#   KW_HISTORIES   places to test: "embedded change paths sim change_sim paths_sim hbase regions change_hbase"
+#   KW_HISTORIES   places to test: "embedded hints change paths sim change_sim paths_sim hbase regions change_hbase"
 #                  (default: embedded sim)
 # hbase, regions and change_hbase start a real HBase (Java, and Maven for its first start).
 set -uo pipefail
@@ -23,8 +23,11 @@ run() {
 }
 for place in ${KW_HISTORIES:-embedded sim}; do
   case $place in
-  embedded) run --store embedded --faults calm,kill,term,clock_back,disk_full --count 1500 ;;
-  change) run --store embedded --faults change,change_kill --duration 800 --pause 3000 --count 600 ;;
+  hints) run --store embedded --workloads hints --faults calm,kill,term,clock_back,disk_full --count 500
+    run --store sim --gateways 2 --workloads hints --count 2000 --faults \
+      calm,delay,lost,late,repeat,stop_thrift,kill_thrift,clock_moves,clock_jumps,compactions,kill,stop,clocks_off ;;
+  embedded) run --store embedded --workloads store,stamp,cas --faults calm,kill,term,clock_back,disk_full --count 1500 ;;
+  change) run --store embedded --workloads store,stamp,cas --faults change,change_kill --duration 800 --pause 3000 --count 600 ;;
   paths) run --store embedded --faults paths,paths_kill --workloads paths,paths_parts --duration 800 --pause 3000 --count 300 ;;
   change_sim) run --store sim --gateways 2 --together 9 --callers 5 --bursts 80 --count 10000 --faults "$changes"
     run --store sim --gateways 2 --together 1 --groups 8 --callers 5 --bursts 80 --count 500 --late 1000 --workloads watched --turns 6 --own-servers \
@@ -33,7 +36,7 @@ for place in ${KW_HISTORIES:-embedded sim}; do
     --faults "$paths" ;;
   change_hbase) run --store cluster --links --gateways 2 --together 9 --callers 5 --bursts 300 --deadline 8000 --rounds 100 \
     --count 100 --faults change,change_stop,change_kill_thrift,change_kill,change_late,change_cut,change_held,change_restart ;;
-  sim) run --store sim --gateways 2 --count 2000 --faults \
+  sim) run --store sim --gateways 2 --workloads store,stamp,cas --count 2000 --faults \
     calm,delay,lost,late,repeat,stop_thrift,kill_thrift,clock_moves,clock_jumps,compactions,kill,stop,clocks_off ;;
   hbase) for gateways in 1 2; do
     run --store cluster --gateways $gateways --count 110 --duration 1500 --deadline 8000 \
