@@ -21,17 +21,28 @@ typedef struct hint {
     uint32_t range;
     uint32_t record;
     uint32_t next; /* of the same record; NOT_KNOWN: none */
-    int64_t written_ms;
+    int64_t stamp_ms;
 } hint;
+
+typedef enum row_state {
+    ROW_LARGE,
+    ROW_NOT_READ,
+    ROW_UNDECODABLE,
+    ROW_ABSENT,  /* from here on, it is known which hints are stale */
+    ROW_OUTSIDE, /* a part of the tuple is absent */
+    ROW_IN_PATH
+} row_state;
 
 typedef struct record {
     const kw_placement *placement;
     uint32_t first, last; /* of its hints */
-    uint32_t judged_at;   /* the hint with which it is judged; NOT_KNOWN: its row was not looked at */
-    bool has_tuple;       /* that of this hint */
-    bool others_stale;    /* its other hints are certainly not those of its tuple */
     const kw_row *row;
-    int64_t newest_ms; /* of its tuple, once judged */
+    /* The rest is known once the first hint was judged. */
+    row_state state;
+    uint32_t judged_at;     /* the hint with which it is judged */
+    bool has_tuple;         /* that of this hint */
+    int64_t newest_ms;      /* of its tuple */
+    const kw_record *found; /* of the reader */
 } record;
 
 struct kw_hinted {
@@ -57,12 +68,13 @@ struct kw_hinted {
     size_t asked, part;
     GPtrArray *read; /* of kw_rows */
 
-    kw_key_set page;      /* row keys of the records on the page */
-    kw_stale_hints stale; /* that the page has met */
-    int64_t earliest_ms;  /* of the store's clock, before the rows of the batch are read */
+    int64_t earliest_ms; /* by the store's time, before the rows were read; KW_HINT_NO_TIME: unknown */
+
+    kw_call *page_call;
+    kw_key_set page; /* row keys of the records on the page */
+    kw_stale_hints stale;
 
     bool reading;
-    kw_deadline deadline;
     kw_deadline give_up_at;
     kw_hinted_done done;
     void *user;
@@ -200,10 +212,17 @@ kw_hinted_begin_query(kw_hinted *hinted, kw_deadline deadline, kw_hinted_done do
 /* --- the hints of a batch -------------------------------------------------------------------------- */
 
 void
-kw_hinted_begin_page(kw_hinted *hinted, kw_arena *arena)
+kw_hinted_begin_page(kw_hinted *hinted, kw_call *call)
 {
-    hinted->page = kw_key_set_in(arena);
+    hinted->page_call = call;
+    hinted->page = kw_key_set_in(call->arena);
     hinted->stale = (kw_stale_hints){0};
+}
+
+void
+kw_hinted_end_page(kw_hinted *hinted)
+{
+    kw_stale_hints_clean(&hinted->stale, hinted->page_call);
 }
 
 void
@@ -282,8 +301,7 @@ add_record(kw_hinted *hinted, const kw_placed_row *row)
     uint32_t number = kw_key_set_add(&hinted->rows, key, &is_new);
     if (!is_new)
         return number;
-    hinted->records[number] =
-        (record){.placement = row->placement, .first = NOT_KNOWN, .judged_at = NOT_KNOWN};
+    hinted->records[number] = (record){.placement = row->placement, .first = NOT_KNOWN};
     kw_get *get = &hinted->gets[number];
     *get = hinted->form;
     get->table = kw_arena_copy(arena, row->placement->store_table);
@@ -316,8 +334,8 @@ kw_hinted_add(kw_hinted *hinted, size_t range, const kw_row *row, kw_error *ret_
     hinted->hints[index] = (hint){.key = kw_arena_copy(hinted->arena, row->key),
                                   .range = (uint32_t)range,
                                   .record = number,
-                                  .written_ms = row->cells_count ? row->cells[0].timestamp : INT64_MAX,
-                                  .next = NOT_KNOWN};
+                                  .next = NOT_KNOWN,
+                                  .stamp_ms = row->cells_count ? row->cells[0].timestamp : INT64_MAX};
     hinted->key_bytes += row->key.size;
     if (of->first == NOT_KNOWN)
         of->first = index;
@@ -342,9 +360,9 @@ ask(kw_hinted *hinted)
         kw_get *get = &hinted->gets[from + hinted->part];
         if (!kw_bytes_equal(get->table, hinted->gets[from].table))
             break;
-        get->deadline = hinted->deadline;
-        get->account = hinted->form.account;
-        get->call = hinted->form.call;
+        get->deadline = hinted->page_call->deadline;
+        get->account = hinted->account;
+        get->call = hinted->page_call->number;
         list[hinted->part] = get;
     }
     hinted->reading = true;
@@ -373,18 +391,15 @@ arrived(void *user, kw_rows *rows, const kw_error *error)
 }
 
 void
-kw_hinted_read(kw_hinted *hinted, const kw_call *call, kw_hinted_done done, void *user)
+kw_hinted_read(kw_hinted *hinted, kw_hinted_done done, void *user)
 {
     g_assert(hinted->count > 0 && !hinted->reading);
+    kw_metrics_add(KW_METRIC_hints_scanned, (int64_t)hinted->count);
+    if (!kw_store_earliest_ms(hinted->spec.call->store, &hinted->earliest_ms))
+        hinted->earliest_ms = KW_HINT_NO_TIME;
     hinted->done = done;
     hinted->user = user;
-    hinted->deadline = call->deadline;
-    hinted->form.account = hinted->account;
-    hinted->form.call = call->number;
     hinted->asked = 0;
-    if (!kw_store_earliest_ms(call->store, &hinted->earliest_ms))
-        hinted->earliest_ms = KW_HINT_NO_TIME;
-    kw_metrics_add(KW_METRIC_hints_scanned, (int64_t)hinted->count);
     ask(hinted);
 }
 
@@ -413,7 +428,8 @@ newest_ms_of(const kw_path *path, const kw_row *row)
     return newest_ms;
 }
 
-/* The hint of the record's tuple; NOT_KNOWN: it is not in the batch, or the record has no tuple. */
+/* The hint of the record's tuple, which the reader has decoded; NOT_KNOWN: it is not in the batch. Leaves the
+ * hint's key in `encoded`; empty: a part of the tuple is absent. */
 static uint32_t
 find_hint(kw_hinted *hinted, const record *of, const kw_record *found)
 {
@@ -477,44 +493,38 @@ is_returned(const kw_hinted *hinted, const record *of, uint32_t number, const kw
            kw_plan_matches_in(hinted->plan, hinted->hints[of->judged_at].range, found);
 }
 
-static bool
-decode(const kw_hinted *hinted, const record *of, const kw_record **ret_record, kw_error *ret_error)
-{
-    return kw_reader_decode(hinted->spec.reader, of->placement, of->row, ret_record, ret_error);
-}
-
-/* A record with several hints is judged with the one of its tuple, so that it is not judged again if the page
- * ends before that one. */
-static uint32_t
-judging_hint(kw_hinted *hinted, record *of)
-{
-    const kw_record *found;
-    kw_error ignored;
-    bool single = of->first == of->last;
-    if (single || of->row->cells_count == 0 || !decode(hinted, of, &found, &ignored))
-        return of->first;
-    uint32_t at = find_hint(hinted, of, found);
-    of->others_stale = true;
-    return at == NOT_KNOWN ? of->first : at;
-}
-
-/* The row has other values than the hint. */
+/* Looks at a record when the first of its hints is judged. A record with several hints is judged with the one
+ * of its tuple, so that it is not returned again if the page ends before that one. */
 static void
-note_stale(kw_hinted *hinted, size_t index, int64_t newest_ms)
+look(kw_hinted *hinted, record *of)
 {
-    const hint *at = &hinted->hints[index];
-    kw_hint_facts facts = {
-        .hint_ms = at->written_ms, .earliest_ms = hinted->earliest_ms, .newest_ms = newest_ms};
-    kw_metrics_add(KW_METRIC_hints_stale, 1);
-    kw_stale_hints_add(&hinted->stale, hinted->page.arena, hinted->spec.call,
-                       hinted->plan->ranges[at->range].placement, at->key, &facts);
+    kw_error ignored;
+    of->judged_at = of->first;
+    if (of->row->omitted != KW_OMITTED_NOT) {
+        of->state = of->row->omitted == KW_OMITTED_TOO_LARGE ? ROW_LARGE : ROW_NOT_READ;
+    } else if (of->row->cells_count == 0) {
+        of->state = ROW_ABSENT;
+        of->newest_ms = KW_HINT_NO_TIME;
+    } else if (!kw_reader_decode(hinted->spec.reader, of->placement, of->row, &of->found, &ignored)) {
+        of->state = ROW_UNDECODABLE;
+    } else {
+        uint32_t at = find_hint(hinted, of, of->found);
+        of->has_tuple = at != NOT_KNOWN;
+        of->judged_at = of->has_tuple ? at : of->first;
+        of->state = hinted->encoded.size ? ROW_IN_PATH : ROW_OUTSIDE;
+        of->newest_ms = newest_ms_of(hinted->spec.path, of->row);
+    }
 }
 
-void
-kw_hinted_clean(kw_hinted *hinted, kw_call *call)
+static void
+note_stale(kw_hinted *hinted, size_t index, const record *of)
 {
-    kw_stale_hints_clean(&hinted->stale, call);
-    hinted->stale = (kw_stale_hints){0};
+    const hint *stale = &hinted->hints[index];
+    kw_hint_facts facts = {
+        .hint_ms = stale->stamp_ms, .earliest_ms = hinted->earliest_ms, .newest_ms = of->newest_ms};
+    kw_metrics_add(KW_METRIC_hints_stale, 1);
+    kw_stale_hints_add(&hinted->stale, hinted->page_call->arena, hinted->page_call,
+                       hinted->plan->ranges[stale->range].placement, stale->key, &facts);
 }
 
 kw_hinted_verdict
@@ -523,30 +533,21 @@ kw_hinted_judge(kw_hinted *hinted, size_t index, const kw_gather *gather, kw_hin
 {
     uint32_t number = hinted->hints[index].record;
     record *of = &hinted->records[number];
-    const kw_record *found;
-    if (of->judged_at == NOT_KNOWN)
-        of->judged_at = judging_hint(hinted, of);
-    if (of->judged_at != index) {
-        if (of->others_stale)
-            note_stale(hinted, index, newest_ms_of(hinted->spec.path, of->row));
+    bool first = index == of->first, judged;
+    if (first)
+        look(hinted, of);
+    judged = of->judged_at == index;
+    if (of->state >= ROW_ABSENT && !(judged && of->has_tuple))
+        note_stale(hinted, index, of);
+    if (!judged || of->state == ROW_ABSENT || of->state == ROW_OUTSIDE)
         return KW_HINTED_DROPPED;
-    }
     *ret_row = (kw_hinted_row){of->placement, of->row};
-    if (of->row->omitted != KW_OMITTED_NOT)
-        return of->row->omitted == KW_OMITTED_TOO_LARGE ? KW_HINTED_LARGE : KW_HINTED_NOT_READ;
-    if (of->row->cells_count == 0) {
-        note_stale(hinted, index, KW_HINT_NO_TIME);
-        return KW_HINTED_DROPPED;
-    }
-    if (!decode(hinted, of, &found, ret_error))
+    if (of->state == ROW_LARGE || of->state == ROW_NOT_READ)
+        return of->state == ROW_LARGE ? KW_HINTED_LARGE : KW_HINTED_NOT_READ;
+    if ((!first || of->state == ROW_UNDECODABLE) &&
+        !kw_reader_decode(hinted->spec.reader, of->placement, of->row, &of->found, ret_error))
         return KW_HINTED_UNDECODABLE;
-    of->has_tuple = find_hint(hinted, of, found) == index;
-    of->newest_ms = newest_ms_of(hinted->spec.path, of->row);
-    if (!of->has_tuple)
-        note_stale(hinted, index, of->newest_ms);
-    if (hinted->encoded.size == 0) /* a part of the tuple is absent */
-        return KW_HINTED_DROPPED;
-    return is_returned(hinted, of, number, found, gather) ? KW_HINTED_RETURNED : KW_HINTED_DROPPED;
+    return is_returned(hinted, of, number, of->found, gather) ? KW_HINTED_RETURNED : KW_HINTED_DROPPED;
 }
 
 void

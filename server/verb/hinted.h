@@ -38,8 +38,10 @@ typedef void (*kw_hinted_done)(void *user, const kw_error *error);
  * UNAVAILABLE if that takes too long. done can be called before this returns. */
 void kw_hinted_begin_query(kw_hinted *hinted, kw_deadline deadline, kw_hinted_done done, void *user);
 
-/* Begins a page. The arena is that of the page's call. */
-void kw_hinted_begin_page(kw_hinted *hinted, kw_arena *arena);
+/* The call is that of the page. */
+void kw_hinted_begin_page(kw_hinted *hinted, kw_call *call);
+/* Call it when the page is answered: begins to delete the stale hints that it has met. */
+void kw_hinted_end_page(kw_hinted *hinted);
 
 /* Drops the batch, and begins one of this plan, with at most `most` hints. */
 void kw_hinted_begin_batch(kw_hinted *hinted, const kw_plan *plan, size_t most);
@@ -57,8 +59,8 @@ size_t kw_hinted_count(const kw_hinted *hinted);
 kw_bytes kw_hinted_key(const kw_hinted *hinted, size_t index);
 size_t kw_hinted_range(const kw_hinted *hinted, size_t index);
 
-/* Reads the rows of the batch, which must have hints. Takes account, number and deadline from the call. */
-void kw_hinted_read(kw_hinted *hinted, const kw_call *call, kw_hinted_done done, void *user);
+/* Reads the rows of the batch, which must have hints. */
+void kw_hinted_read(kw_hinted *hinted, kw_hinted_done done, void *user);
 
 /* The rows of the batch that exist. */
 size_t kw_hinted_rows_found(const kw_hinted *hinted);
@@ -76,13 +78,9 @@ typedef struct kw_hinted_row {
     const kw_row *row;
 } kw_hinted_row;
 
-/* gather: that of the batch. ret_row: of the record; not set if it is dropped. RETURNED: the reader has
- * decoded it. */
+/* Call it once for each hint, in order. gather: that of the batch. ret_row: of the record; not set if it is
+ * dropped. RETURNED: the reader has decoded it. */
 kw_hinted_verdict kw_hinted_judge(kw_hinted *hinted, size_t index, const kw_gather *gather,
                                   kw_hinted_row *ret_row, kw_error *ret_error);
-/* Deletes stale hints that the page has met, as far as they can be deleted. Call it when the page is
- * answered.
- */
-void kw_hinted_clean(kw_hinted *hinted, kw_call *call);
 /* Call it if the record of a hint was RETURNED and is on the page. */
 void kw_hinted_returned(kw_hinted *hinted, size_t index);

@@ -251,7 +251,7 @@ kw_scan_answer(kw_scan *self, const kw_gathered *last, bool end)
     if (self->request.limit)
         self->request.limit -= page.count;
     if (self->hints)
-        kw_scan_hints_clean(self);
+        kw_scan_hints_end_page(self);
     self->done(self->user, &page, NULL);
 }
 

@@ -314,7 +314,7 @@ hints_gathered(void *user, const kw_gathered *gathered, const kw_error *error)
     hints->batch_is_last = gathered->end;
     hints->judged = 0;
     if (kw_hinted_count(hints->hinted) > 0) {
-        kw_hinted_read(hints->hinted, scan->page_call, rows_read, scan);
+        kw_hinted_read(hints->hinted, rows_read, scan);
         return;
     }
     note_reached(scan);
@@ -384,15 +384,15 @@ void
 kw_scan_hints_begin_page(kw_scan *scan)
 {
     kw_scan_hints *hints = scan->hints;
-    kw_hinted_begin_page(hints->hinted, scan->page_call->arena);
+    kw_hinted_begin_page(hints->hinted, scan->page_call);
     hints->page_over = hints->progress = false;
     hints->page_hints = hints->page_records = 0;
 }
 
 void
-kw_scan_hints_clean(kw_scan *scan)
+kw_scan_hints_end_page(kw_scan *scan)
 {
-    kw_hinted_clean(scan->hints->hinted, scan->page_call);
+    kw_hinted_end_page(scan->hints->hinted);
 }
 
 void

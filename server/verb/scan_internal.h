@@ -74,11 +74,11 @@ void kw_scan_hints_free(kw_scan_hints *hints);
 /* For kw_gather_spec. */
 bool kw_scan_hints_accept(void *scan, kw_row *row, kw_acceptance *ret_accepted, kw_error *ret_error);
 void kw_scan_hints_begin_page(kw_scan *scan);
+/* The page is answered. */
+void kw_scan_hints_end_page(kw_scan *scan);
 /* Opens the first gather, and reads, as soon as the start of the query is known. */
 void kw_scan_hints_begin_query(kw_scan *scan);
 /* Reads what the page still lacks from the current window. */
 void kw_scan_hints_read(kw_scan *scan);
-/* Deletes stale hints that the page has met. Call it when the page is answered. */
-void kw_scan_hints_clean(kw_scan *scan);
 /* The scan has opened another window. */
 void kw_scan_hints_begin_window(kw_scan *scan);
