@@ -24,6 +24,7 @@ typedef struct world {
     uint8_t newest;  /* its timestamp */
     uint8_t version; /* how often it was written */
     uint8_t hints;   /* bits: the hints of record 0 */
+    uint8_t seen;    /* the same when the range scan was opened */
     writer writers[WRITERS];
     uint8_t left; /* record 0 was outside of the ranges while the query ran */
     /* the reader */
@@ -137,9 +138,19 @@ expand_cleaner(const search *with, const world *in)
 /* --- the reader --------------------------------------------------------------------------------------- */
 
 static bool
-has_hint(const world *in, uint8_t key)
+has_hint(const search *with, const world *in, uint8_t key)
 {
-    return key % RECORDS ? key / RECORDS == STAYS : in->hints >> key / RECORDS & 1;
+    uint8_t hints = with->model->snapshot ? in->seen : in->hints;
+    return key % RECORDS ? key / RECORDS == STAYS : hints >> key / RECORDS & 1;
+}
+
+/* The ranges of a snapshot have begun, so no place is read later. */
+static bool
+is_after(const search *with, const world *in, int key)
+{
+    if (with->model->snapshot && !with->model->begun_is_after)
+        return false;
+    return key >= in->last && (!in->ends || with->model->end_is_last);
 }
 
 static int64_t
@@ -159,7 +170,7 @@ is_returned(const search *with, const world *in, int record)
     kw_hint_row row = {
         .has_tuple = record ? true : in->at != OUT && in->batch_hints >> in->at & 1,
         .is_in_ranges = at != OUT,
-        .is_after = RECORDS * at + record >= in->last && (!in->ends || model->end_is_last),
+        .is_after = is_after(with, in, RECORDS * at + record),
         .newest_ms = model->any_time ? INT64_MAX
                      : record        ? 0
                                      : in->newest,
@@ -204,6 +215,10 @@ end_batch(const search *with, const world *in)
     if (with->model->limit && in->page_count >= with->model->limit) {
         memset(next.on_page, 0, sizeof next.on_page);
         next.page_count = 0;
+        next.seen = in->hints;
+        if (with->model->snapshot)
+            step(with, &next, "a page ends, and its range scan is opened again");
+        next.seen = in->seen;
     }
     step(with, &next, "a batch ends");
 }
@@ -222,7 +237,7 @@ scan(const search *with, const world *in)
         return;
     }
     next.key++;
-    if (has_hint(in, in->key)) {
+    if (has_hint(with, in, in->key)) {
         next.batch++;
         if (in->key % RECORDS == 0)
             next.batch_hints |= (uint8_t)(1u << in->key / RECORDS);
@@ -232,7 +247,7 @@ scan(const search *with, const world *in)
     }
     if (next.batch == size)
         next.phase = READS;
-    step(with, &next, has_hint(in, in->key) ? "finds a hint" : "finds no hint");
+    step(with, &next, has_hint(with, in, in->key) ? "finds a hint" : "finds no hint");
 }
 
 static void
@@ -313,6 +328,7 @@ page_model_explore(const page_model *model, uint64_t states_max)
         first->at = at;
         first->newest = model->first_recent ? START : 1;
         first->hints = (uint8_t)(1u << at | (model->first_stale ? 1u << (PAGE_PLACES - 1) : 0));
+        first->seen = first->hints;
         first->moves_left = (uint8_t)model->moves;
         first->lost_left = (uint8_t)model->lost_hints;
         first->cleans_left = (uint8_t)model->cleans;

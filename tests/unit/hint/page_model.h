@@ -21,18 +21,21 @@ typedef struct page_model {
     bool may_lag;      /* a row's timestamp can be 1 below the time at which it is written */
     bool first_recent; /* the record was written just before the query */
     bool first_stale;  /* it has a stale hint at the last place */
+    bool snapshot; /* the hints are read as they were when the range scan was opened, which stays open over
+                      batches, and possibly over pages */
     kw_hint_limits limits;
 
     /* safeguards to remove */
     bool only_hints; /* rows are returned only by their hints */
     bool any_time;   /* rows need not be recent to be returned at a place that was passed */
     bool no_memory;
-    bool starts_no_lag; /* the start of the query does not consider the lag */
-    bool cleans_no_lag; /* the cleaner does not */
-    bool no_keep;       /* hints of rows that have moved just now are cleaned */
-    bool no_page_set;   /* a record that is on the page already is added again */
-    bool end_is_last;   /* a place is after the batch also if the ranges have no further hints */
-    bool rows_first;    /* the rows of a batch are read before its last hint */
+    bool starts_no_lag;  /* the start of the query does not consider the lag */
+    bool cleans_no_lag;  /* the cleaner does not */
+    bool no_keep;        /* hints of rows that have moved just now are cleaned */
+    bool no_page_set;    /* a record that is on the page already is added again */
+    bool end_is_last;    /* a place is after the batch also if the ranges have no further hints */
+    bool begun_is_after; /* with a snapshot: a place can be after the batch although its range has begun */
+    bool rows_first;     /* the rows of a batch are read before its last hint */
 } page_model;
 
 /* All safeguards, and limits that fit. */

@@ -79,6 +79,20 @@ KW_TEST(test_pages, "/hint/pages/pages")
     is_right("pages, two writers, three moves", model);
 }
 
+KW_TEST(test_snapshots, "/hint/pages/snapshots")
+{
+    page_model one = page_model_new(), model = with_pages_of(1), begun = page_model_new();
+    one.snapshot = model.snapshot = begun.snapshot = true;
+    are_right("one page, an open range scan", one);
+    are_right("pages, an open range scan", model);
+    model.writers = 2;
+    model.moves = (int)explore_bound(2, 3);
+    is_right("pages, an open range scan, two writers", model);
+    begun.batch = 1;
+    begun.begun_is_after = true;
+    is_wrong("a place in a range that has begun is after the batch", begun);
+}
+
 KW_TEST(test_without_safeguards, "/hint/pages/without-safeguards")
 {
     page_model hints = page_model_new(), any = with_pages_of(1), memory = with_pages_of(1);
