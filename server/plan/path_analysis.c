@@ -464,6 +464,9 @@ kw_path_analysis_better(const kw_path_analysis *a, const kw_path_analysis *b)
     bool a_whole = a->stop == KW_STOP_COMPLETE, b_whole = b->stop == KW_STOP_COMPLETE;
     if (a_whole != b_whole)
         return a_whole;
+    bool differ = a->path->content != b->path->content; /* each hint costs the read of a row in addition */
+    if (a_whole && differ)
+        return a->path->content == KW_CONTENT_RECORDS;
     if (a->equalities != b->equalities)
         return a->equalities > b->equalities;
     bool a_range = a->stop == KW_STOP_RANGE || a->span_fans_out || a->span_on_clock,
@@ -472,7 +475,7 @@ kw_path_analysis_better(const kw_path_analysis *a, const kw_path_analysis *b)
         return a_range;
     if (a->blur_s != b->blur_s)
         return a->blur_s < b->blur_s;
-    if (a->path->content != b->path->content) /* each hint costs the read of a row in addition */
+    if (differ)
         return a->path->content == KW_CONTENT_RECORDS;
     return has_fewer_ranges(a, b);
 }

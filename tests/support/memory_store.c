@@ -271,6 +271,8 @@ memory_get_many(kw_store_handle *handle, const kw_get *const *gets, size_t count
                 void *user)
 {
     memory_store *store = memory_store_of(handle);
+    if (store->control.before_gets)
+        store->control.before_gets(store->control.before_gets_user);
     memory_answer *what = memory_start(handle, ANSWER_GET, (void (*)(void))done, user);
     memory_note_reads(handle);
     store->control.rows_got += count;
@@ -384,10 +386,18 @@ memory_free(kw_store *base)
     g_free(store);
 }
 
+static bool
+memory_earliest_ms(kw_store *store, int64_t *ret_ms)
+{
+    *ret_ms = kw_clock_wall_ms();
+    return !((memory_store *)store)->control.time_unknown;
+}
+
 static const kw_store_class store_class = {.name = "memory",
                                            .about = memory_about,
                                            .ready = memory_ready,
                                            .clock_offset_ms = memory_offset,
+                                           .earliest_ms = memory_earliest_ms,
                                            .open_handle = memory_open_handle,
                                            .reload = memory_reload,
                                            .free = memory_free};

@@ -18,6 +18,9 @@ typedef struct kw_memory_control {
     bool shuffle;      /* completions arrive in random order */
     bool late_end;     /* a range scan reports its end only in a fetch without rows */
     bool wide_fetches; /* a fetch returns max_rows rows, however large they are */
+    void (*before_gets)(void *user); /* called before each get and multi-get */
+    void *before_gets_user;
+    bool time_unknown; /* of the store */
     bool offset_known; /* of the store's clock */
     int64_t offset_ms;
     /* counted by the store */
