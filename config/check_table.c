@@ -163,19 +163,6 @@ name_store_tables(kw_read *read, kw_draft_table *table)
     }
 }
 
-static void
-check_order(kw_read *read, const kw_node *node, const kw_draft_table *table)
-{
-    bool several = false;
-    for (size_t i = 0; i < table->paths_count; i++)
-        several = several || !table->paths[i].path.association;
-    bool store = table->table.order && strcmp(table->table.order, "store") == 0;
-    if (store && several)
-        kw_read_problem(read, kw_node_find(node, "order")->mark, "use order: stamp",
-                        "order: store does not work with several paths: the store would give each row of a "
-                        "record its own timestamp, and the paths could differ permanently");
-}
-
 void
 kw_check_table(kw_read *read, const kw_node *node, void *section)
 {
@@ -185,7 +172,8 @@ kw_check_table(kw_read *read, const kw_node *node, void *section)
         return;
     table->fields_known = fields && fields->kind == KW_NODE_MAP && !fields->lacks;
     name_store_tables(read, table);
-    check_order(read, node, table);
+    if (table->table.order)
+        table->table.order_mark = kw_node_find(node, "order")->mark;
     kw_check_rule_names(read, table);
     kw_check_columns(read, table);
     kw_check_period_fields(read, table);

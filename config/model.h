@@ -210,6 +210,7 @@ typedef struct kw_model_table {
     const kw_model_family *families; /* options at creation; every family that a field or the marker uses */
     size_t families_count;
     const char *order;           /* store, stamp; NULL: not set */
+    kw_mark order_mark;          /* only if it is set */
     int atomics;                 /* increments and conditional writes are allowed: -1: not set, 0, 1 */
     bool updates;                /* a record can be put more than once */
     bool accept_unverified;      /* existing rows that the catalog does not know are served unchecked */

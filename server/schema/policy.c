@@ -177,6 +177,19 @@ kw_table_default_order(const kw_table *table)
                                                                     : KW_WRITE_ORDER_STORE;
 }
 
+/* The rows of a path over fields that can change are ordered by that of the primary path. */
+static bool
+check_order(const kw_table *table, kw_diagnostics *diagnostics)
+{
+    const kw_model_table *model = table->model;
+    bool several = table->queried_paths_count - table->hint_paths_count > 1;
+    return !several || !model->order || strcmp(model->order, "store") != 0 ||
+           kw_diagnostics_add(
+               diagnostics, model->order_mark, "use order: stamp",
+               "order: store does not work with several paths that hold records: the store would give each "
+               "row of a record its own timestamp, and the paths could differ permanently");
+}
+
 static bool
 build_table(kw_policy *policy, size_t number, const kw_placings *placings, kw_diagnostics *diagnostics)
 {
@@ -207,6 +220,7 @@ build_table(kw_policy *policy, size_t number, const kw_placings *placings, kw_di
     bool good = kw_paths_compile(policy, table, paths, placings, diagnostics);
     if (table->queried_paths_count == 0 || !paths[0].layout)
         return false; /* the fields cannot be checked without the primary key */
+    good = check_order(table, diagnostics) && good;
     set_ordering(table);
     table->ordering.regime = regime_of_text(table);
     for (size_t index = 0; index < table->fields_count; index++)

@@ -16,6 +16,16 @@ assert_order(const char *yaml, kw_write_order order, kw_atomics atomics)
     g_assert_true(table->change == KW_TABLE_UNCHANGED && !table->regime_of_change);
 }
 
+/* With a path over a field that can change */
+#define HINTS(more) ONE "    paths: {by_n: {key: [n, id]}" more "}\n"
+
+static void
+assert_no_order(const char *yaml)
+{
+    g_autofree char *text = test_refused(yaml);
+    g_assert_nonnull(strstr(text, "order: store does not work with several paths that hold records"));
+}
+
 /* One path: the store orders the writes. Several paths: the gateway sets timestamps. */
 KW_TEST(test_order, "/schema/snapshot/order")
 {
@@ -26,6 +36,11 @@ KW_TEST(test_order, "/schema/snapshot/order")
     assert_order(ONE "    order: store\n    atomics: false\n", KW_WRITE_ORDER_STORE, KW_ATOMICS_OFF);
     assert_order(ONE "    order: stamp\n    atomics: true\n", KW_WRITE_ORDER_STAMP, KW_ATOMICS_CAS);
     assert_order(TWO "    atomics: true\n", KW_WRITE_ORDER_STAMP, KW_ATOMICS_CAS);
+    assert_order(HINTS(""), KW_WRITE_ORDER_STORE, KW_ATOMICS_NATIVE);
+    assert_order(HINTS("") "    order: store\n", KW_WRITE_ORDER_STORE, KW_ATOMICS_NATIVE);
+    assert_order(HINTS(", second: {key: [{hash: id}, id]}"), KW_WRITE_ORDER_STAMP, KW_ATOMICS_OFF);
+    assert_no_order(TWO "    order: store\n");
+    assert_no_order(HINTS(", second: {key: [{hash: id}, id]}") "    order: store\n");
 }
 
 /* Tables are found by name, whatever the order in which the policy declares them. */
