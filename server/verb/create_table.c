@@ -7,8 +7,8 @@
  * Stops at the first error; tables created before it remain.
  */
 #include "base/guard.h"
-#include "hint/clean.h"
 #include "path/association.h"
+#include "verb/hint_table.h"
 #include "verb/splits.h"
 #include "verb/store_table.h"
 #include "verb/verb.h"
@@ -121,25 +121,7 @@ association_family(const create *self)
     return family;
 }
 
-/* The longest TTL that keeps a hint as long as the fields in its key: 0 if the families are not those of the
- * policy. */
-static int64_t
-hint_lifetime_s(const create *self, const kw_path *path)
-{
-    const kw_table *table = path->table;
-    int64_t *ttls = KW_ARENA_ARRAY(self->call->arena, int64_t, path->tuple_count);
-    bool keeps = self->request.families;
-    for (size_t i = 0; i < path->tuple_count; i++)
-        for (size_t j = 0; j < table->model->families_count; j++) {
-            const kw_model_family *family = &table->model->families[j];
-            if (!kw_bytes_equal(table->fields[path->tuple[i]].family, kw_bytes_of_text(family->name)))
-                continue;
-            ttls[i] = family->ttl_seconds;
-            keeps = keeps || family->min_versions > 0;
-        }
-    return kw_hint_ttl_s(ttls, (unsigned)path->tuple_count, keeps);
-}
-
+/* Hints do not expire if the families are not those of the policy. */
 static const kw_family_spec *
 hint_family(const create *self, const kw_path *path)
 {
@@ -148,8 +130,7 @@ hint_family(const create *self, const kw_path *path)
     for (size_t i = 0; i < self->families_count; i++)
         if (g_str_equal(self->families[i].name, name))
             *family = self->families[i];
-    int64_t lifetime_s = hint_lifetime_s(self, path);
-    family->ttl_seconds = lifetime_s <= INT32_MAX ? (int32_t)lifetime_s : 0;
+    family->ttl_seconds = self->request.families ? 0 : (int32_t)kw_hint_table_ttl_s(path, self->call->arena);
     family->min_versions = 0;
     family->max_versions = 1;
     family->keep_deleted_cells = 0;

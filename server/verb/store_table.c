@@ -1,5 +1,7 @@
 #include "verb/store_table.h"
 
+#include "verb/hint_table.h"
+
 #include <inttypes.h>
 
 /* --- what differs ---------------------------------------------------------------------------------- */
@@ -81,7 +83,15 @@ find_family(const kw_table_facts *facts, const char *name)
     return NULL;
 }
 
-/* The association has one family, whose settings do not come from the policy. */
+static void
+check_lifetime(const comparing *self, const kw_family_spec *store, kw_error *ret_refusal)
+{
+    bool records = self->placement->content == KW_CONTENT_RECORDS;
+    if (!records || check_cycle(self->placement, store, self->arena, ret_refusal))
+        kw_hint_table_check(self->placement, store, self->arena, ret_refusal);
+}
+
+/* An association, and hints, have one family, whose settings do not come from the policy. */
 static bool
 is_expected(const kw_placement *placement, const kw_model_family *family)
 {
@@ -100,11 +110,10 @@ compare(comparing *self, const kw_table_facts *facts, kw_error *ret_refusal)
         const kw_family_spec *store = find_family(facts, self->family->name);
         if (!store)
             add(self, kw_arena_printf(self->arena, "it has no family %s", self->family->name));
-        else if (self->placement->content == KW_CONTENT_RECORDS) {
+        else if (self->placement->content == KW_CONTENT_RECORDS)
             compare_family(self, store);
-            if (ret_refusal->code == KW_OK)
-                check_cycle(self->placement, store, self->arena, ret_refusal);
-        }
+        if (store && ret_refusal->code == KW_OK)
+            check_lifetime(self, store, ret_refusal);
     }
 }
 

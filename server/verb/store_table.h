@@ -7,7 +7,8 @@
 
 typedef struct kw_store_table_verdict {
     /* KW_OK: the path can be served. REFUSED: the key rule has a circular calendar, and cells of one cycle
-     * are still there when the next one reuses their row keys. */
+     * are still there when the next one reuses their row keys; or hints can expire too early
+     * (verb/hint_table.h). */
     kw_error refusal;
     const char *differences; /* all others, in one text that names table, path and store table; NULL: none */
 } kw_store_table_verdict;

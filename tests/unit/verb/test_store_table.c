@@ -17,7 +17,11 @@ static const char policy[] =
     "    fields: {id: string, n: int, m: {type: int, column: \"e:m\"}}\n    key: [field: id]\n"
     "  found:\n    store_table: F\n    fields: {id: string, n: int}\n"
     "    key: [salt: {algorithm: random, buckets: 4}, field: id]\n"
-    "    paths:\n      where: {association: true, store_table: A, key: [field: id]}\n";
+    "    paths:\n      where: {association: true, store_table: A, key: [field: id]}\n"
+    "  hinted:\n    store_table: H\n    families: {d: {ttl: 10d}, e: {ttl: 20d}, f: {}}\n"
+    "    fields: {id: string, n: int, m: {type: int, column: \"e:m\"}, k: {type: int, column: \"f:k\"}}\n"
+    "    key: [field: id]\n    paths:\n      by_n: {key: [n, id]}\n      by_m: {key: [n, m, id]}\n"
+    "      by_k: {key: [n, k, id]}\n";
 
 typedef struct store {
     bool exists;
@@ -115,6 +119,59 @@ KW_TEST(test_circular, "/verb/store_table/circular")
     /* A table that is missing, or lacks the family, has no cells that could stay. */
     g_assert_cmpint(judge(self, path, &(store){.exists = false, .names = ""}).refusal.code, ==, KW_OK);
     g_assert_cmpint(judge(self, path, &(store){.exists = true, .names = ""}).refusal.code, ==, KW_OK);
+    desk_free(self);
+}
+
+static void
+assert_hints(desk *self, const char *name, const store *of, const char *refusal)
+{
+    const kw_table *table = desk_table(self, "hinted");
+    const kw_path *path = &table->paths[kw_table_find_path(table, kw_bytes_of_text(name))];
+    kw_store_table_verdict verdict = judge(self, path, of);
+    g_assert_cmpint(verdict.refusal.code, ==, refusal ? KW_REFUSED : KW_OK);
+    if (refusal && !strstr(verdict.refusal.text, refusal))
+        g_error("got: %s", verdict.refusal.text);
+}
+
+/* Hints must not expire before the fields in their keys, which can be in families with different TTLs. */
+KW_TEST(test_hint_ttl, "/verb/store_table/ttl of hints")
+{
+    desk *self = desk_new(policy);
+    const store none = {true, "d", {0}, {0}}, ten = {true, "d", {.ttl_seconds = 11 * DAY_S}, {0}},
+                twenty = {true, "d", {.ttl_seconds = 21 * DAY_S}, {0}},
+                less = {true, "d", {.ttl_seconds = 21 * DAY_S - 1}, {0}};
+    static const char *const names[] = {"by_n", "by_m", "by_k"};
+    for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
+        assert_hints(self, names[i], &none, NULL);
+    assert_hints(self, "by_n", &ten, NULL);
+    assert_hints(
+        self, "by_m", &ten,
+        "table hinted, path by_m: family d of the store table H_by_m keeps cells for 950400 s, so rows "
+        "of the path expire before the fields in their keys; in the store, give the family a ttl of at "
+        "least 1814400 s");
+    assert_hints(self, "by_m", &twenty, NULL);
+    assert_hints(self, "by_m", &less, "keeps cells for 1814399 s, so");
+    assert_hints(self, "by_k", &twenty, "in the store, remove the ttl of the family");
+    desk_free(self);
+}
+
+/* The TTL of hints is computed from the policy, so the records must not be kept longer than it says. */
+KW_TEST(test_record_ttl, "/verb/store_table/ttl of records with hints")
+{
+    desk *self = desk_new(policy);
+    const store same = {true, "d", {.ttl_seconds = 10 * DAY_S}, {0}},
+                shorter = {true, "d", {.ttl_seconds = DAY_S}, {0}},
+                longer = {true, "d", {.ttl_seconds = 10 * DAY_S + 1}, {0}}, forever = {true, "d", {0}, {0}},
+                least = {true, "d", {.ttl_seconds = DAY_S, .min_versions = 1}, {0}};
+    assert_hints(self, "primary", &same, NULL);
+    assert_hints(self, "primary", &shorter, NULL);
+    assert_hints(
+        self, "primary", &longer,
+        "table hinted: family d of the store table H keeps cells for 864001 s, and the policy says for "
+        "864000 s; the rows of path by_n, whose key has fields that can change, would expire before the "
+        "records: give the family the same settings");
+    assert_hints(self, "primary", &forever, "keeps cells without a ttl, and the policy says for 864000 s");
+    assert_hints(self, "primary", &least, "for 86400 s and some versions of them longer, and the policy");
     desk_free(self);
 }
 
