@@ -73,12 +73,17 @@ print_rule(const kw_layout *layout, char sign, kw_buffer *out)
         kw_buffer_printf(out, "    %c %s\n", sign, kw_layout_component_text(layout, index));
 }
 
-/* False if the path is an association or has chosen buckets: then its key rule cannot be changed, and it
- * cannot be added, while its table has rows. Does not check the other conditions of a change. */
+#define DEPENDS "`keyway policy apply --dry-run` says whether "
+
+/* False if the path is an association, has chosen buckets, or fields that can change: then its key rule
+ * cannot be changed, and it cannot be added, while its table has rows. Nor can the key rule of the primary
+ * path, if another path has fields that can change. Does not check the other conditions of a change. */
 static bool
 can_change_online(const kw_path *path)
 {
-    return path->content == KW_CONTENT_RECORDS && kw_layout_choice(path->layout).kind == KW_CHOICE_NONE;
+    bool followed = path == path->table->paths && path->table->hint_paths_count;
+    return path->content == KW_CONTENT_RECORDS && !followed &&
+           kw_layout_choice(path->layout).kind == KW_CHOICE_NONE;
 }
 
 /* Prints what happens if the table has rows. `online`: what policy.source store does then; NULL: it rejects
@@ -94,22 +99,25 @@ print_consequence(const char *online, kw_buffer *out)
 static void
 print_move(const kw_path *old, const kw_path *fresh, kw_buffer *out)
 {
-    print_consequence(
-        can_change_online(old) && can_change_online(fresh)
-            ? "`keyway policy apply --dry-run` says whether the rows can be moved while the table is served"
-            : NULL,
-        out);
+    print_consequence(can_change_online(old) && can_change_online(fresh) ? DEPENDS
+                          "the rows can be moved while the table is served"
+                                                                         : NULL,
+                      out);
 }
 
-/* A path cannot be added online if any path of the table has chosen buckets. */
-static bool
-can_add_online(const kw_path *path)
+/* What policy.source store does with a new path if the table has rows; NULL: it rejects the policy. A path
+ * cannot be added online if any path of the table has chosen buckets. */
+static const char *
+consequence_of_adding(const kw_path *path)
 {
     const kw_table *table = path->table;
+    if (!can_change_online(path))
+        return NULL;
     for (size_t index = 0; index < table->queried_paths_count; index++)
-        if (!can_change_online(&table->paths[index]))
-            return false;
-    return can_change_online(path);
+        if (kw_layout_choice(table->paths[index].layout).kind != KW_CHOICE_NONE)
+            return NULL;
+    return table->hint_paths_count ? DEPENDS "the path can be added while the table is served"
+                                   : "`keyway policy apply` copies the rows while the table is served";
 }
 
 static void
@@ -147,8 +155,10 @@ diff_paths(const kw_diff_records *records, kw_buffer *out)
         const kw_path *path = &old->paths[index];
         int other = kw_table_find_path(fresh, kw_bytes_of_text(path->name));
         if (other < 0)
-            kw_buffer_printf(out, "  path %s is removed; its store table %.*s remains unchanged\n",
-                             path->name, (int)path->store_table.size, (const char *)path->store_table.data);
+            kw_buffer_printf(
+                out, "  path %s is removed; its store table %.*s remains unchanged%s\n", path->name,
+                (int)path->store_table.size, (const char *)path->store_table.data,
+                path->content == KW_CONTENT_HINTS ? "; on HBase, rejected if the table holds rows" : "");
         else
             diff_path(records, path, &fresh->paths[other], out);
     }
@@ -159,9 +169,7 @@ diff_paths(const kw_diff_records *records, kw_buffer *out)
         kw_buffer_printf(out, "  path %s is new (layout %u, %.*s)\n", path->name,
                          kw_layout_number(path->layout), FINGERPRINT_DIGITS,
                          kw_layout_fingerprint(path->layout));
-        print_consequence(
-            can_add_online(path) ? "`keyway policy apply` copies the rows while the table is served" : NULL,
-            out);
+        print_consequence(consequence_of_adding(path), out);
     }
 }
 

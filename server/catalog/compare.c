@@ -56,7 +56,7 @@ bool
 kw_facts_has_path(const kw_facts *recorded, const kw_path_facts *wanted)
 {
     const kw_path_facts *old = kw_facts_find_path(recorded, wanted->name);
-    if (!old || old->association != wanted->association)
+    if (!old || old->association != wanted->association || old->hints != wanted->hints)
         return false;
     for (size_t i = 0; i < wanted->placements_count; i++)
         if (!kw_path_facts_find_live(old, &wanted->placements[i]))
@@ -84,10 +84,54 @@ typedef struct comparing {
     bool exclusive;
 } comparing;
 
+/* --- paths over fields that can change ------------------------------------------------------------- */
+
+static const kw_path_facts *
+find_hints(const kw_facts *facts)
+{
+    for (size_t i = 0; facts && i < facts->paths_count; i++)
+        if (facts->paths[i].hints && kw_path_facts_serving(&facts->paths[i]))
+            return &facts->paths[i];
+    return NULL;
+}
+
+/* The path over fields that can change because of which `path` cannot be added, changed or dropped while the
+ * table has rows; NULL: there is none. Such a path has no rows for earlier records, and its rows lead to the
+ * primary path. With several writers, the steps of changes do not consider such paths. */
+static const kw_path_facts *
+find_obstacle(const comparing *self, const kw_path_facts *path)
+{
+    bool primary = g_str_equal(path->name, self->wanted->paths[0].name);
+    if (path->hints)
+        return path;
+    if (self->evidence->one_writer && !primary)
+        return NULL;
+    const kw_path_facts *recorded = find_hints(self->recorded);
+    return recorded ? recorded : find_hints(self->wanted);
+}
+
+/* done: for example "added". remedy: without the copy of the rows. */
+static bool
+refuse_beside_hints(const comparing *self, const kw_path_facts *path, const kw_path_facts *obstacle,
+                    const char *done, const char *remedy, kw_error *ret_error)
+{
+    const char *key =
+        path == obstacle ? "its key" : kw_arena_printf(self->arena, "the key of path %s", obstacle->name);
+    return kw_error_set(ret_error, KW_REFUSED,
+                        "table %s, path %s: the path cannot be %s while the table has rows, because %s has "
+                        "fields that can change; %s, or " COPY_ROWS_INSTEAD,
+                        self->wanted->table, path->name, done, key, remedy, self->wanted->table);
+}
+
+/* --- refusals -------------------------------------------------------------------------------------- */
+
 static bool
 refuse_changed(const comparing *self, const kw_path_facts *path, const kw_placement_facts *old,
                kw_error *ret_error)
 {
+    const kw_path_facts *obstacle = find_obstacle(self, path);
+    if (obstacle)
+        return refuse_beside_hints(self, path, obstacle, "changed", "restore its key rule", ret_error);
     const kw_placement_facts *new = &path->placements[0];
     const char *table = self->wanted->table;
     if (old->layout == new->layout && g_str_equal(old->store_table, new->store_table))
@@ -119,6 +163,9 @@ refuse_retired(const comparing *self, const kw_path_facts *path, const kw_placem
 static bool
 refuse_added(const comparing *self, const kw_path_facts *path, kw_error *ret_error)
 {
+    const kw_path_facts *obstacle = find_obstacle(self, path);
+    if (obstacle)
+        return refuse_beside_hints(self, path, obstacle, "added", "leave the path out", ret_error);
     return kw_error_set(
         ret_error, KW_REFUSED,
         "table %s, path %s: the table holds rows already, and the new path would only hold what is "
@@ -135,6 +182,20 @@ refuse_unrecorded_rows(const comparing *self, const kw_path_facts *path, kw_erro
         "table %s, path %s: the store table %s holds rows that were not written under this path; "
         "name another store table, or empty this one",
         self->wanted->table, path->name, path->placements[0].store_table);
+}
+
+/* Whether each record has its row in the path is not known, even if the store table has rows. */
+static bool
+refuse_adopted(const comparing *self, const kw_path_facts *path, kw_error *ret_error)
+{
+    const char *table = self->wanted->table;
+    return kw_error_set(
+        ret_error, KW_REFUSED,
+        "table %s, path %s: the catalog does not have the table, whose store table %s holds rows; the key of "
+        "the path has fields that can change, and only puts of gateways with this policy write rows of the "
+        "path: leave the path out, import the catalog of these rows (keyway catalog import), "
+        "or " COPY_ROWS_INSTEAD,
+        table, path->name, self->wanted->paths[0].placements[0].store_table, table);
 }
 
 static bool
@@ -283,6 +344,17 @@ compare_path(comparing *self, const kw_path_facts *path, kw_error *ret_error)
     return true;
 }
 
+/* With several writers, a put of a gateway that is gone can compare cells that puts without the path do not
+ * leave. */
+static bool
+check_dropped(const comparing *self, const kw_path_facts *old, kw_error *ret_error)
+{
+    bool kept = old->hints && kw_path_facts_serving(old) && self->has_rows && !self->evidence->one_writer;
+    if (!kw_change_check_same(self->wanted, old, NULL, ret_error))
+        return false;
+    return !kept || refuse_beside_hints(self, old, old, "dropped", "restore the path", ret_error);
+}
+
 /* Retires a path that this policy does not have. Exclusive, because calls must not read its rows, which are
  * no longer updated. If the addition of the path is cancelled, no call reads it, so this is not exclusive. */
 static bool
@@ -293,7 +365,7 @@ retire_path(comparing *self, const kw_path_facts *old, kw_error *ret_error)
         kw_change_step_of_path(self->step, self->recorded, self->wanted, old->name) == KW_PATH_STEP_END &&
         kw_path_facts_is_changing(old);
     if (cancelled ? !kw_change_check_cancelled(self->step, self->recorded, self->wanted, old, ret_error)
-                  : !kw_change_check_same(self->wanted, old, NULL, ret_error))
+                  : !check_dropped(self, old, ret_error))
         return false;
     *to = *old;
     to->placements = KW_ARENA_ARRAY(self->arena, kw_placement_facts, old->placements_count);
@@ -308,7 +380,8 @@ retire_path(comparing *self, const kw_path_facts *old, kw_error *ret_error)
 /* --- a table --------------------------------------------------------------------------------------- */
 
 /* For the first policy of these store tables. Existing rows were written by other programs, or by a release
- * without a catalog. Refuses the policy unless all paths hold rows, or none does. */
+ * without a catalog. Refuses the policy unless all paths hold rows, or none does; and with rows, a path over
+ * fields that can change. */
 static bool
 adopt_paths(comparing *self, kw_error *ret_error)
 {
@@ -318,6 +391,8 @@ adopt_paths(comparing *self, kw_error *ret_error)
         bool has_rows = holds_rows(self->evidence, &path->placements[0]);
         if (has_rows && !primary_has_rows)
             return refuse_unrecorded_rows(self, path, ret_error);
+        if (primary_has_rows && path->hints)
+            return refuse_adopted(self, path, ret_error);
         if (!has_rows && primary_has_rows)
             return refuse_added(self, path, ret_error);
         if (!kw_change_check_same(self->wanted, NULL, path, ret_error))
@@ -377,6 +452,20 @@ refuse_atomics(const comparing *self, kw_error *ret_error)
                         self->wanted->table, self->wanted->table);
 }
 
+/* Partial puts of paths over fields that can change compare a cell that a put of a gateway with atomics:
+ * false, which can still arrive, does not leave. */
+static bool
+check_allowed_atomics(const comparing *self, kw_error *ret_error)
+{
+    const kw_path_facts *hints = find_hints(self->wanted);
+    return !hints || self->evidence->one_writer ||
+           kw_error_set(ret_error, KW_REFUSED,
+                        "table %s: its rows were written with atomics: false, and this policy has atomics: "
+                        "true, which cannot change while the table has rows, because the key of path %s has "
+                        "fields that can change; restore atomics: false, or " COPY_ROWS_INSTEAD,
+                        self->wanted->table, hints->name, self->wanted->table);
+}
+
 /* With order: stamp, an atomic operation works only if all earlier writes have left their control cells. */
 static bool
 refuse_stamped_atomics(const comparing *self, bool on, kw_error *ret_error)
@@ -407,7 +496,7 @@ check_atomics(const comparing *self, kw_error *ret_error)
     if (was == is || !self->has_rows)
         return true;
     if (g_str_equal(self->merged->order, "store"))
-        return is || refuse_atomics(self, ret_error);
+        return is ? check_allowed_atomics(self, ret_error) : refuse_atomics(self, ret_error);
     return self->evidence->one_writer || refuse_stamped_atomics(self, is, ret_error);
 }
 

@@ -7,6 +7,10 @@
  * ones. So while the table holds rows, a path in service must not be added, moved or changed, and a column
  * must not change its type. Only the steps of a change (changes.h) move or add a path. Dropping a path,
  * adding a field and renaming a field are always allowed.
+ *
+ * A path over fields that can change (server/hint/README.md) is stricter. It is not added, changed or adopted
+ * while the table has rows, because earlier records have no hints. With several writers, it is not dropped
+ * either, and the other paths of the table get no step of a change.
  */
 #pragma once
 

@@ -195,12 +195,32 @@ kw_change_keeps_order(const kw_change_proposal *proposal, const kw_table *table)
     return !table->model->order || store == is_store_ordered(proposal, table);
 }
 
+static bool
+has_hints(const kw_change_proposal *proposal, const kw_table *table)
+{
+    const kw_facts *facts = kw_admission_recorded(proposal->preview, table->number);
+    bool any = table->hint_paths_count > 0;
+    for (size_t i = 0; facts && i < facts->paths_count; i++)
+        any = any || (facts->paths[i].hints && kw_path_facts_serving(&facts->paths[i]));
+    return any;
+}
+
+bool
+kw_change_is_free(const kw_change_proposal *proposal, const kw_table *table, const kw_path *path)
+{
+    if (!has_hints(proposal, table))
+        return true;
+    return proposal->writers == KW_CHANGE_ONE_WRITER && path && path != table->paths &&
+           path->content != KW_CONTENT_HINTS;
+}
+
 /* The path whose key rule can be changed to that of the policy; NULL: there is none. */
 static const kw_path *
 find_path_to_change(const kw_change_proposal *proposal, const kw_table *table)
 {
     const kw_path *path = find_changed_path(proposal, table);
-    bool known = path && find_model_path(proposal->old, table->name, path->name);
+    bool known = path && find_model_path(proposal->old, table->name, path->name) &&
+                 kw_change_is_free(proposal, table, path);
     return known && kw_change_keeps_order(proposal, table) && !kw_change_turns_atomics(proposal, table)
                ? path
                : NULL;
@@ -374,16 +394,28 @@ explain_too_many(const kw_change_proposal *proposal, const kw_table *table, kw_e
     return true;
 }
 
+/* False: the refusal says that a path cannot change because of paths over fields that can change. */
+static bool
+can_change_paths(const kw_change_proposal *proposal, const kw_table *table)
+{
+    const kw_path *path = next_changed_path(proposal->preview, table, 0);
+    bool free = proposal->writers == KW_CHANGE_ONE_WRITER || !has_hints(proposal, table);
+    for (; free && path; path = next_changed_path(proposal->preview, table, after_path(path)))
+        free = kw_change_is_free(proposal, table, path);
+    return free;
+}
+
 static void
 explain_table(const kw_change_proposal *proposal, const kw_table *table, kw_admission *preview)
 {
     kw_error reason;
     bool changing = is_changing(table, preview);
     if (kw_change_explain_atomics(proposal, table, &reason) ||
-        kw_change_explain_paths(proposal, table, &reason) ||
-        (changing ? explain_cancel(proposal, table, &reason)
-                  : explain_several(table, preview, &reason) || explain_too_many(proposal, table, &reason) ||
-                        explain_missing(proposal, table, &reason)))
+        (can_change_paths(proposal, table) && (kw_change_explain_paths(proposal, table, &reason) ||
+                                               (changing ? explain_cancel(proposal, table, &reason)
+                                                         : explain_several(table, preview, &reason) ||
+                                                               explain_too_many(proposal, table, &reason) ||
+                                                               explain_missing(proposal, table, &reason)))))
         kw_admission_explain(preview, table->number, &reason);
 }
 

@@ -32,6 +32,8 @@ kw_change_list_added(const kw_change_proposal *proposal, const kw_table *table, 
     for (size_t i = 0; i < table->queried_paths_count; i++) {
         const kw_path *path = &table->paths[i];
         const kw_placement_facts *recorded = recorded_placement(proposal, table, path->name);
+        if (!recorded && !kw_change_is_free(proposal, table, path))
+            return 0;
         if (!recorded)
             ret_paths[count++] = path;
         else if (!has_rule_of(path, recorded))

@@ -22,6 +22,11 @@ bool kw_change_explain_paths(const kw_change_proposal *proposal, const kw_table 
 /* propose.c: what a change in a store with several writers still needs; NULL: nothing. */
 const char *kw_change_missing_statement(const kw_change_proposal *proposal);
 
+/* propose.c: false if the path cannot be added or dropped, nor get another key rule, because a path of the
+ * table has fields in its key that can change (catalog/compare.h). path: NULL: one that the policy does not
+ * have. */
+bool kw_change_is_free(const kw_change_proposal *proposal, const kw_table *table, const kw_path *path);
+
 /* Appends the record, in place of those of earlier changes of its paths. */
 void kw_change_append(const kw_change_record *record, kw_change_record *records, size_t *count);
 /* The change of the table that is under way; NULL: none. */

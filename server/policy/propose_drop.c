@@ -55,7 +55,8 @@ can_drop(const kw_change_proposal *proposal, const kw_table *table)
 {
     const kw_table *old = kw_policy_find_table(proposal->old, kw_bytes_of_text(table->name));
     return proposal->writers == KW_CHANGE_SEVERAL_WRITERS && old && !old->chosen && !table->chosen &&
-           kw_change_keeps_order(proposal, table) && !kw_change_turns_atomics(proposal, table) &&
+           kw_change_is_free(proposal, table, NULL) && kw_change_keeps_order(proposal, table) &&
+           !kw_change_turns_atomics(proposal, table) &&
            kw_change_set_find_under_way(proposal->changes, table->name) == proposal->changes->count;
 }
 

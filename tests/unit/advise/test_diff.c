@@ -151,6 +151,32 @@ KW_TEST(test_layout, "/advise/diff/layout")
     ASSERT_CONTAINS(text, "  path primary: layout 1 -> 2, though the rule is the same\n" REJECTED MOVED);
 }
 
+#define HINTS(paths) "    fields: {a: string, s: string, n: int}\n    key: [{hash: a}, a, n]\n" paths
+#define BY_S "by_s: {key: [s, a, n]}"
+#define BY_N "by_n: {key: [n, a]}"
+#define DEPENDS                                                                                              \
+    "    policy.source store: `keyway policy apply --dry-run` says whether the path can be added while the " \
+    "table is served\n"
+
+/* The table of a path over fields that can change. */
+KW_TEST(test_hints, "/advise/diff/hints")
+{
+    const char *without = HINTS(""), *with = HINTS("    paths: {" BY_S "}\n");
+    g_autofree char *added = diff(without, with), *dropped = diff(with, without);
+    ASSERT_CONTAINS(added, "  path by_s is new (layout 1, ");
+    ASSERT_CONTAINS(added, ")\n" REJECTED REJECTED_TOO);
+    ASSERT_CONTAINS(dropped, "  path by_s is removed; its store table t_by_s remains unchanged; on HBase, "
+                             "rejected if the table holds rows\n");
+    g_autofree char *changed = diff(with, HINTS("    paths: {by_s: {key: [{hash: s}, s, a, n]}}\n"));
+    ASSERT_CONTAINS(changed, REJECTED REJECTED_TOO);
+    g_autofree char *primary = diff(with, "    fields: {a: string, s: string, n: int}\n    key: [a, n]\n"
+                                          "    paths: {" BY_S "}\n");
+    ASSERT_CONTAINS(primary, "path primary: another key rule");
+    ASSERT_CONTAINS(primary, REJECTED REJECTED_TOO);
+    g_autofree char *beside = diff(with, HINTS("    paths: {" BY_S ", " BY_N "}\n"));
+    ASSERT_CONTAINS(beside, REJECTED DEPENDS);
+}
+
 #define CHOSEN(buckets)                                                                                      \
     "    fields: {a: string, n: int}\n    updates: false\n"                                                  \
     "    key: [{salt: {algorithm: random, buckets: " #buckets "}}, a, n]\n"

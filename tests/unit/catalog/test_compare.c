@@ -15,6 +15,12 @@
 #define KEY "    key: [{field: id}, {field: ts}]\n"
 #define BY_TS "    paths: {by_ts: {key: [{field: ts}, {field: id}]}}\n"
 #define BASE FIELDS KEY
+/* a path over the field n, which can change */
+#define BY_N "    paths: {by_n: {key: [{field: n}, {field: id}, {field: ts}]}}\n"
+#define BY_N_AND_TS                                                                                          \
+    "    paths: {by_n: {key: [{field: n}, {field: id}, {field: ts}]}, by_ts: {key: [{field: ts}, {field: "   \
+    "id}]}}\n"
+#define OTHER_KEY "    key: [{field: id}, {field: {name: ts, order: desc}}]\n"
 #define WITH_FIELD(line)                                                                                     \
     "    fields:\n"                                                                                          \
     "      id: {type: string, max_bytes: 20}\n"                                                              \
@@ -120,6 +126,69 @@ static const test_case cases[] = {
      "table t, path by_ts: the table holds rows already", false},
     {"first seen, only a path holds rows", NULL, BASE BY_TS, "t_by_ts",
      "table t, path by_ts: the store table t_by_ts holds rows that were not written under this path", false},
+    /* paths over fields that can change */
+    {"hint path added", BASE, BASE BY_N, "t",
+     "table t, path by_n: the path cannot be added while the table has rows, because its key has fields that "
+     "can change; leave the path out, or copy the rows to a new table",
+     true},
+    {"hint path added, its store table holds rows", BASE, BASE BY_N, "t t_by_n",
+     "path by_n: the path cannot be added", true},
+    {"hint path added to an empty table", BASE, BASE BY_N, "", NULL, true},
+    {"hint path added to an empty table, its store table holds rows", BASE, BASE BY_N, "t_by_n",
+     "the store table t_by_n holds rows that were not written under this path", true},
+    {"hint path dropped", BASE BY_N, BASE, "t",
+     "table t, path by_n: the path cannot be dropped while the table has rows, because its key has fields "
+     "that "
+     "can change; restore the path, or copy the rows to a new table",
+     true},
+    {"hint path dropped from an empty table", BASE BY_N, BASE, "", NULL, true},
+    {"hint path's rule", BASE BY_N,
+     BASE "    paths: {by_n: {key: [{field: {name: n, order: desc}}, {field: id}, {field: ts}]}}\n", "t",
+     "table t, path by_n: the path cannot be changed while the table has rows, because its key has fields "
+     "that "
+     "can change; restore its key rule, or copy the rows",
+     true},
+    {"rule of the primary path beside a hint path", BASE BY_N, FIELDS OTHER_KEY BY_N, "t t_by_n",
+     "table t, path primary: the path cannot be changed while the table has rows, because the key of path "
+     "by_n "
+     "has fields that can change; restore its key rule, or copy the rows",
+     true},
+    {"path added beside a hint path", BASE BY_N, BASE BY_N_AND_TS, "t t_by_n",
+     "table t, path by_ts: the path cannot be added while the table has rows, because the key of path by_n "
+     "has "
+     "fields that can change",
+     true},
+    {"path dropped beside a hint path", BASE BY_N_AND_TS, BASE BY_N, "t t_by_n t_by_ts", NULL, true},
+    {"field added beside a hint path", BASE BY_N, WITH_FIELD("      n: int\n      more: bool\n") BY_N,
+     "t t_by_n", NULL, false},
+    {"atomic operations beside a hint path", BASE BY_N "    atomics: false\n", BASE BY_N, "t t_by_n",
+     "table t: its rows were written with atomics: false, and this policy has atomics: true, which cannot "
+     "change while the table has rows, because the key of path by_n has fields that can change",
+     true},
+    {"hint path first seen, empty", NULL, BASE BY_N, "", NULL, false},
+    {"hint path first seen, both hold rows", NULL, BASE BY_N, "t t_by_n",
+     "table t, path by_n: the catalog does not have the table, whose store table t holds rows; the key of "
+     "the "
+     "path has fields that can change, and only puts of gateways with this policy write rows of the path: "
+     "leave "
+     "the path out, import the catalog of these rows (keyway catalog import), or copy the rows to a new "
+     "table",
+     false},
+    {"hint path first seen, accepted without a check", NULL, BASE "    accept_unverified: true\n" BY_N,
+     "t t_by_n", "table t, path by_n: the catalog does not have the table", false},
+    {"hint path first seen, it holds no rows", NULL, BASE BY_N, "t",
+     "table t, path by_n: the catalog does not have the table", false},
+};
+
+/* of a store with one writer */
+static const test_case cases_alone[] = {
+    {"hint path dropped", BASE BY_N, BASE, "t t_by_n", NULL, true},
+    {"rule of the primary path beside a hint path", BASE BY_N, FIELDS OTHER_KEY BY_N, "t t_by_n",
+     "path primary: the path cannot be changed", true},
+    {"path added beside a hint path", BASE BY_N, BASE BY_N_AND_TS, "t t_by_n",
+     "table t, path by_ts: the table holds rows already, and the new path would only hold", true},
+    {"atomic operations beside a hint path", BASE BY_N "    atomics: false\n", BASE BY_N, "t t_by_n", NULL,
+     true},
 };
 
 /* --- helpers --------------------------------------------------------------------------------------- */
@@ -194,14 +263,15 @@ assert_refused(const kw_facts *before, const char *after, const char *rows, cons
 /* --- one change ------------------------------------------------------------------------------------ */
 
 static void
-test_case_run(gconstpointer data)
+run_case(const test_case *at, bool one_writer)
 {
-    const test_case *at = data;
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_facts *before = at->before ? facts_of(at->before, arena) : NULL;
     kw_facts_change change;
     kw_error error;
-    bool good = compare(before, facts_of(at->after, arena), at->rows, arena, &change, &error);
+    kw_evidence evidence = evidence_of(at->rows, arena);
+    evidence.one_writer = one_writer;
+    bool good = kw_facts_compare(before, facts_of(at->after, arena), &evidence, NULL, arena, &change, &error);
     if (good != !at->refusal)
         g_error("%s", good ? "accepted" : error.text);
     if (!good) {
@@ -212,9 +282,22 @@ test_case_run(gconstpointer data)
     g_assert_cmpint(change.exclusive, ==, at->exclusive);
     /* After the change, the same policy is accepted again and changes nothing. */
     kw_facts_change again;
-    g_assert_true(compare(change.merged, facts_of(at->after, arena), at->rows, arena, &again, &error));
+    g_assert_true(
+        kw_facts_compare(change.merged, facts_of(at->after, arena), &evidence, NULL, arena, &again, &error));
     g_assert_false(again.changed);
     g_assert_false(again.exclusive);
+}
+
+static void
+test_case_run(gconstpointer data)
+{
+    run_case(data, false);
+}
+
+static void
+test_case_run_alone(gconstpointer data)
+{
+    run_case(data, true);
 }
 
 /* --- several changes ------------------------------------------------------------------------------- */
@@ -236,6 +319,39 @@ KW_TEST(test_path_returns, "/catalog/compare/path returns")
     assert_refused(facts, BASE BY_TS, "t_by_ts", "the path was dropped", arena);
     facts = accept(facts, BASE BY_TS, "", arena);
     g_assert_nonnull(kw_path_facts_serving(kw_facts_find_path(facts, "by_ts")));
+}
+
+/* Records that were put without the path have no rows in it, so it cannot return while there are some. */
+KW_TEST(test_hint_path_returns, "/catalog/compare/hint path returns")
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    kw_facts_change change;
+    kw_error error;
+    kw_evidence evidence = evidence_of("t t_by_n", arena);
+    evidence.one_writer = true;
+    kw_facts *with = accept(NULL, BASE BY_N, "", arena);
+    g_assert_true(kw_facts_compare(with, facts_of(BASE, arena), &evidence, NULL, arena, &change, &error));
+    kw_facts *facts = change.merged;
+    g_assert_cmpint(kw_facts_find_path(facts, "by_n")->placements[0].state, ==, KW_PLACEMENT_RETIRED);
+    assert_refused(facts, BASE BY_N, "t t_by_n",
+                   "table t, path by_n: the path was dropped, and its store table", arena);
+    assert_refused(facts, BASE BY_N, "t", "path by_n: the path cannot be added while the table has rows",
+                   arena);
+    assert_refused(facts,
+                   BASE "    paths: {other: {store_table: t_by_n, key: [{field: n}, {field: id}, {field: "
+                        "ts}]}}\n",
+                   "t t_by_n", "path other: the path cannot be added while the table has rows", arena);
+    facts = accept(facts, BASE BY_N, "", arena);
+    g_assert_nonnull(kw_path_facts_serving(kw_facts_find_path(facts, "by_n")));
+}
+
+/* A path with records is not one over fields that can change, whatever its key rule. */
+KW_TEST(test_hints_are_not_records, "/catalog/compare/hints are not records")
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    kw_facts *with = accept(NULL, BASE BY_N, "", arena);
+    ((kw_path_facts *)kw_facts_find_path(with, "by_n"))->hints = false;
+    assert_refused(with, BASE BY_N, "t t_by_n", "path by_n: the path cannot be changed", arena);
 }
 
 /* Another path cannot use the store table of a retired path while that holds rows. */
@@ -460,5 +576,9 @@ KW_TEST_START(start)
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autofree char *path = g_strdup_printf("/catalog/compare/%s", cases[i].name);
         g_test_add_data_func(path, &cases[i], test_case_run);
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(cases_alone); i++) {
+        g_autofree char *path = g_strdup_printf("/catalog/compare/one writer/%s", cases_alone[i].name);
+        g_test_add_data_func(path, &cases_alone[i], test_case_run_alone);
     }
 }
