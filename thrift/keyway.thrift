@@ -258,7 +258,10 @@ struct PathInfo {
   11: optional bool association,
   /** How the store table differs from the policy, for example another TTL of a column family. Absent if no difference is
    *  known. */
-  12: optional string differences
+  12: optional string differences,
+  /** True if the key has fields that can change. The rows of the path lead to those of the primary path, and hold no
+   *  records. */
+  13: optional bool hints
 }
 
 struct TableInfo {

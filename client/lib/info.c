@@ -97,6 +97,7 @@ path_info(gconstpointer item)
     info->checked_at = thrift->checked_at;
     info->association = thrift->__isset_association && thrift->association;
     info->differences = g_strdup(thrift->differences);
+    info->hints = thrift->__isset_hints && thrift->hints;
     return info;
 }
 

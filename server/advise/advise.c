@@ -54,7 +54,7 @@ encode_keys(const kw_candidate *candidate, const kw_path *path, const kw_advise_
     kw_bytes *keys = KW_ARENA_ARRAY(arena, kw_bytes, records_count);
     size_t *record_of = KW_ARENA_ARRAY(arena, size_t, records_count);
     g_auto(kw_buffer) key = KW_BUFFER_EMPTY;
-    size_t count = 0;
+    size_t count = 0, absent = 0; /* absent: not in the path */
     kw_choice choice = kw_layout_choice(path->layout);
     advised->rejection = candidate->rejection;
     for (size_t index = 0; index < records_count && may_continue(settings, KEY_COST, arena); index++) {
@@ -62,6 +62,10 @@ encode_keys(const kw_candidate *candidate, const kw_path *path, const kw_advise_
         key.size = 0;
         if (!candidate->records[index].values)
             continue;
+        if (!kw_path_has_record(path, &candidate->records[index])) {
+            absent++;
+            continue;
+        }
         if (kw_layout_encode_chosen(path->layout, &candidate->records[index], choose_bucket(choice, index),
                                     &key, &error)) {
             record_of[count] = index;
@@ -77,7 +81,7 @@ encode_keys(const kw_candidate *candidate, const kw_path *path, const kw_advise_
                             .record_of = record_of,
                             .keys = keys};
     advised->records = count;
-    advised->rejected = records_count - count;
+    advised->rejected = records_count - absent - count;
 }
 
 static void

@@ -84,15 +84,6 @@ kw_hints_check_put(const kw_table *table, const kw_record *record, bool has_time
 
 /* --- rows ------------------------------------------------------------------------------------------ */
 
-static bool
-has_tuple(const kw_path *path, const kw_record *record)
-{
-    bool complete = true;
-    for (size_t i = 0; complete && i < path->tuple_count; i++)
-        complete = record->values[path->tuple[i]].kind != KW_VALUE_NONE;
-    return complete;
-}
-
 bool
 kw_hints_of(const kw_table *table, const kw_record *record, kw_arena *arena, kw_hint **ret_hints,
             size_t *ret_count, kw_error *ret_error)
@@ -104,7 +95,7 @@ kw_hints_of(const kw_table *table, const kw_record *record, kw_arena *arena, kw_
     for (size_t i = 0; good && i < table->placements_count; i++) {
         const kw_placement *placement = &table->placements[i];
         if (placement->content != KW_CONTENT_HINTS || !placement->role.put ||
-            !has_tuple(placement->path, record))
+            !kw_path_has_record(placement->path, record))
             continue;
         scratch.size = 0;
         good = kw_layout_encode(placement->layout, record, &scratch, ret_error);

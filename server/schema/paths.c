@@ -330,6 +330,15 @@ kw_placement_names_records(const kw_placement *placement)
 }
 
 bool
+kw_path_has_record(const kw_path *path, const kw_record *record)
+{
+    bool complete = true;
+    for (size_t i = 0; complete && i < path->tuple_count; i++)
+        complete = record->values[path->tuple[i]].kind != KW_VALUE_NONE;
+    return complete;
+}
+
+bool
 kw_path_is_filling(const kw_path *path)
 {
     return !find_scanned(path);

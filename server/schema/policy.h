@@ -146,6 +146,10 @@ typedef struct kw_placing {
  * placing can replace. */
 const kw_model_path *kw_path_text(const kw_path *path);
 
+/* False if the key of the path has a field that can change, and the record lacks it: it is not in the path.
+ */
+bool kw_path_has_record(const kw_path *path, const kw_record *record);
+
 /* True if the path was added to a table with rows and does not have all of them yet: no query can read it. */
 bool kw_path_is_filling(const kw_path *path);
 /* True if the path is being dropped: the policy no longer has it, so it is not among the paths of its table,

@@ -1,4 +1,5 @@
-/* explain: returns the plan of a query, or the keys of a record with the regions that contain them. Writes
+/* explain: returns the plan of a query, or the keys of a record with the regions that contain them; none in a
+ * path over fields that can change, if the record lacks one of them. Writes
  * nothing and asks the store only for region locations; the result omits those that do not arrive in time. */
 #include "path/association.h"
 #include "path/cells.h"
@@ -116,7 +117,7 @@ make_keys(explain_put *self, const kw_table *table, const kw_record *record, kw_
         return false;
     self->keys = KW_ARENA_ARRAY(self->call->arena, kw_explained_key, table->placements_count);
     for (size_t i = 0; i < table->placements_count; i++)
-        if (table->placements[i].role.put &&
+        if (table->placements[i].role.put && kw_path_has_record(table->placements[i].path, record) &&
             !make_key(self, &table->placements[i], record, &self->keys[self->count++], ret_error))
             return false;
     return true;

@@ -94,6 +94,7 @@ describe_path(const kw_path *path, kw_arena *arena, kw_api_PathInfo *ret_info)
     ret_info->state = kw_bytes_of_text(progress->state);
     ret_info->verified = progress->verified;
     ret_info->has_association = ret_info->association = path->content == KW_CONTENT_LOCATORS;
+    ret_info->has_hints = ret_info->hints = path->content == KW_CONTENT_HINTS;
     ret_info->has_checked_rows = ret_info->has_checked_at = progress->checked_rows > 0;
     ret_info->checked_rows = progress->checked_rows;
     ret_info->checked_at = progress->checked_at_ms;

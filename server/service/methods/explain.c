@@ -234,6 +234,34 @@ note_choices(explaining_put *self, const kw_explained_key *keys, size_t count)
     }
 }
 
+static bool
+has_any(const kw_path *path, const kw_record *record)
+{
+    bool any = false;
+    for (size_t i = 0; !any && i < path->tuple_count; i++)
+        any = record->values[path->tuple[i]].kind != KW_VALUE_NONE;
+    return any;
+}
+
+/* The row key of a record in a path over fields that can change is known if all of them are given. */
+static void
+note_absent(explaining_put *self)
+{
+    for (size_t i = 1; i < self->table->queried_paths_count; i++) {
+        const kw_path *path = &self->table->paths[i];
+        if (kw_path_has_record(path, &self->record))
+            continue;
+        self->notes[self->notes_count++] = kw_bytes_of_text(kw_arena_printf(
+            self->exchange->call.arena,
+            has_any(path, &self->record)
+                ? "path %s: the put reads the fields in its key that are not given; if the record has them, "
+                  "it "
+                  "gets a row here"
+                : "path %s: a put that gives no field in its key that can change writes no row here",
+            path->name));
+    }
+}
+
 static void
 reply_keys(void *user, const kw_explained_key *keys, size_t count, const kw_error *error)
 {
@@ -245,6 +273,7 @@ reply_keys(void *user, const kw_explained_key *keys, size_t count, const kw_erro
         return;
     }
     note_choices(self, keys, count);
+    note_absent(self);
     kw_api_Explanation out = {.has_keys = true,
                               .has_notes = self->notes_count > 0,
                               .notes = {.items = self->notes, .count = self->notes_count},
