@@ -158,10 +158,12 @@ mark_exempt(GArray *effects)
 
 /* True if the operation affects or reads these fields. */
 static bool
-concerns(const operation *of, uint32_t record, uint8_t fields)
+concerns(const bench *at, const operation *of, uint32_t record, uint8_t fields)
 {
     if (of->record != record || of->outcome == OPERATION_FAILED)
         return false;
+    if (at->exempt && is_rewrite(at, of)) /* of other fields, too: it can replace exempt writes */
+        return fields & TEXT_FIELDS;
     if (is_read(of))
         return of->outcome == OPERATION_OK && of->fields & fields;
     if (of->kind == OPERATION_PUT_IF && !(fields >> of->on & 1))
@@ -264,7 +266,7 @@ effects_on(const bench *at, uint32_t record, uint8_t fields, bool split)
         const operation *of = operation_at(at->all, i);
         if (can_miss(at, of, record))
             add_miss(effects, of, fields);
-        if (!concerns(of, record, fields) || is_idle(at, of, fields))
+        if (!concerns(at, of, record, fields) || is_idle(at, of, fields))
             continue;
         add_effects(at, effects, of, fields, split);
         if (at->expires_ms && of->kind == OPERATION_PUT)
@@ -357,7 +359,7 @@ static void
 judge_record(bench *at, uint32_t record, judge_whole whole)
 {
     uint8_t fields = fields_of(at->all, record);
-    for (uint8_t i = 0; i < OPERATION_FIELDS && !at->rewrites; i++)
+    for (uint8_t i = 0; i < OPERATION_FIELDS; i++)
         if (fields >> i & 1)
             judge_fields(at, record, (uint8_t)(1u << i), false);
     if (whole != JUDGE_FIELDS)

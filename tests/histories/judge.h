@@ -48,7 +48,7 @@ typedef struct judge_rules {
      * atomic operation on its fields is exempt (linear.h). */
     bool exempt;
     /* The table has paths with the sides of both texts in their keys: a put of one text compares, and writes
-     * the other fields as it has read them. Records are judged as a whole only. */
+     * the other fields as it has read them. */
     bool rewrites;
     /* Queries of hint paths that take longer can miss records; 0: no limit. */
     int keep_ms;

@@ -317,7 +317,9 @@ KW_TEST(test_rewrites, "/judge/hints/rewrites")
 /* A put of one text whose value nobody has read can have replaced a put of both. */
 KW_TEST(test_idle_rewrite, "/judge/hints/idle rewrite")
 {
-    for (int rewrites = 0; rewrites < 2; rewrites++) {
+    for (int i = 0; i < 4; i++) {
+        bool rewrites = i % 2;
+        judge_whole whole = i < 2 ? JUDGE_IN_STEP : JUDGE_FIELDS;
         begin();
         put(3, 2);
         operation *one = put(NONE, 6);
@@ -327,7 +329,7 @@ KW_TEST(test_idle_rewrite, "/judge/hints/idle rewrite")
         operation *read = then(OPERATION_GET);
         read->fields = 1;
         read->values[0] = 3;
-        end_by((judge_rules){.whole = JUDGE_IN_STEP, .rewrites = rewrites, .exempt = true},
+        end_by((judge_rules){.whole = whole, .rewrites = rewrites, .exempt = true},
                rewrites ? NULL : NO_ORDER);
     }
 }
