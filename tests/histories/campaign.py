@@ -110,7 +110,7 @@ def opened(options, seed):
     place.turns, place.rest = options.turns, options.rest
     place.own_servers = options.own_servers
     if options.keep_hints:
-        place.extra = f"hints: {{keep: {options.keep_hints}ms}}\n"
+        place.extra += f"hints: {{keep: {options.keep_hints}ms}}\n"
     if options.late and options.store == "sim" and not options.together:
         place.late = f"  late: {options.late}ms\n"
     try:

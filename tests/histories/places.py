@@ -217,7 +217,7 @@ class Place:
 
     def __init__(self, tables):
         self.tables = tables
-        self.extra = ""  # of the policy
+        self.extra = "cursor: {keys: [a key that all gateways share]}\n"  # of the policy
         self.gateways = []
         self.ports = []
         self.workload = ""  # of the present history
