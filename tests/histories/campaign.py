@@ -87,6 +87,8 @@ def tables_for(options, seed):
     if not options.together:
         return places.old_tables() if options.old else places.TABLES
     kinds = paths.TABLES if paths.is_of_paths(options.faults) else atomics.TABLES if atomics.is_of_atomics(options.faults) else places.MANY
+    if set(names(options.workloads, WORKLOADS)) <= set(WORKLOADS["hints"]):
+        kinds = places.HINTED
     return places.many_tables(options.together, random.Random(seed), kinds)
 
 

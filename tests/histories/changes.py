@@ -19,6 +19,9 @@ from thrift.transport.TTransport import TTransportException
 
 logging.getLogger("thrift").setLevel(logging.CRITICAL)  # no messages about gateways that are restarted
 
+# Of tables with hint paths: only the primary path changes.
+SIDED = ["[{hash: {algorithm: md5, of: [id], take: 2}}, {field: run}, {field: id}]", "[{field: run}, {field: id}]",
+         "[{salt: {of: [id], buckets: 3}}, {field: run}, {field: id}]"]
 # The key rules that a path can have; the first one is that of places.TABLES.
 KEYS = {
     "plain": ["[{field: id}]", "[{salt: {of: [id], buckets: 4}}, {field: id}]", "[{hash: {of: [id], take: 2}}, {field: id}]"],
@@ -33,6 +36,9 @@ KEYS = {
     "cas": ["[{field: id}]", "[{salt: {of: [id], buckets: 2}}, {field: id}]"],
     "duo": ["[{field: id}, {field: part}]", "[{hash: {of: [part], take: 2}}, {field: part}, {field: id}]"],
     "duo.by_part": ["[{field: part}, {field: id}]", "[{salt: {of: [part], buckets: 4}}, {field: part}, {field: id}]"],
+    "sided": SIDED,
+    "hinted": SIDED,
+    "hinted_stamp": SIDED,
     "made": ["[{field: id}]", "[{hash: {of: [id]}}, {field: id}]"],
 }
 # What the operator can order at which place of a change: forward, and back.
@@ -59,8 +65,8 @@ class RuleChanges(places.Place):
         super().__init__(tables, *arguments)
         self.watch = None  # of the present round
         names = places.table_names(tables)
-        self.keys = {f"{name}{path}": KEYS[name.partition("_")[0] + path] for name in names for path in ("", ".by_part")
-                     if name.partition("_")[0] + path in KEYS}
+        self.keys = {f"{name}{path}": KEYS[places.kind_of(name) + path] for name in names for path in ("", ".by_part")
+                     if places.kind_of(name) + path in KEYS}
         self.called = 0
 
     def paths_of(self, table):
@@ -80,7 +86,8 @@ class RuleChanges(places.Place):
                 name = line.strip(" :")
             elif line.strip().startswith("key:"):
                 chosen = name if depth == 4 else f"{name}.by_part"
-                line = " " * depth + f"key: {keys[chosen]}"
+                if chosen in keys:
+                    line = " " * depth + f"key: {keys[chosen]}"
             lines.append(line)
         return "\n".join(lines) + "\n"
 
@@ -90,7 +97,7 @@ class RuleChanges(places.Place):
         return self.store()
 
     def settings(self):
-        return f"policy: {{source: store}}\ntimeouts: {{call: {self.CALL_MS}ms}}\n"
+        return self.extra + f"policy: {{source: store}}\ntimeouts: {{call: {self.CALL_MS}ms}}\n"
 
     def start(self, gateways):
         self.ports = free_ports(2 * gateways)

@@ -2,7 +2,6 @@
 import places
 
 SLICE_SECONDS = 60
-TABLES = ("sided", "hinted", "hinted_stamp")
 
 
 def missing(place):
@@ -10,7 +9,7 @@ def missing(place):
     from keyway_thrift.ttypes import ScrubOptions
     found = []
     admin = place.gateways[0].admin()
-    for table in sorted(set(places.table_names(place.tables)) & set(TABLES)):
+    for table in [name for name in places.table_names(place.tables) if places.kind_of(name) in places.HINTED]:
         cursor, first = None, True
         while cursor or first:
             first = False

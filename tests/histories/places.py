@@ -148,9 +148,10 @@ tables:
 """
 
 
-# The tables that workloads use, by the first word of the workload's name; others use `plain`.
+# The tables that workloads use, by the first words of the workload's name; others use `plain`.
 USED = {"counters": "counted", "scans": "salted", "filtered": "salted", "paths": "pair", "stamped": "stamped", "maps": "mapped",
-        "expiring": "brief", "versions": "kept", "cas": "cas", "duo": "duo", "numbers": "made"}
+        "expiring": "brief", "versions": "kept", "cas": "cas", "duo": "duo", "numbers": "made", "sided": "sided", "hinted": "hinted",
+        "hinted_stamp": "hinted_stamp"}
 
 
 # Not promised with order: store; keyway-ordering(7) gives the reasons. The client inside Thrift2
@@ -169,7 +170,15 @@ LAYOUTS_KEPT = 60  # the highest layout whose store table is looked for, when th
 
 
 def table_of(workload):
-    return USED.get(workload.partition("_")[0], "plain")
+    words = workload.split("_")
+    found = (USED.get("_".join(words[:count])) for count in range(len(words), 0, -1))
+    return next((table for table in found if table), "plain")
+
+
+def kind_of(table):
+    """The table of TABLES that this one is like: see many_tables."""
+    name, _, number = table.rpartition("_")
+    return name if number.isdigit() else table
 
 
 def table_names(tables):
@@ -177,7 +186,8 @@ def table_names(tables):
 
 
 MANY = ("plain", "salted", "pair", "mapped", "kept", "brief", "stamped", "cas", "duo", "counted", "made")
-NATIVE = ("counted", "made", "pair", "stamped", "cas", "duo")  # need increments, or have an order
+HINTED = ("sided", "hinted", "hinted_stamp")  # have hint paths
+NATIVE = ("counted", "made", "pair", "stamped", "cas", "duo", *HINTED)  # need increments, or have an order
 
 
 def many_tables(count, random, kinds=MANY):

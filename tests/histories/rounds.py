@@ -180,7 +180,7 @@ class Round:
 
     def possible(self, table):
         """The workloads for the table. What is not promised beside repeated calls is left out."""
-        kind = table.partition("_")[0]
+        kind = places.kind_of(table)
         left_out = places.NOT_PROMISED.get(self.fault.partition("_")[2], ())
         atomic = f"  {table}:\n    order: stamp\n" not in self.place.tables or kind == "stamped"
         return [each for each in self.workloads if places.table_of(each) == kind and each not in left_out and
