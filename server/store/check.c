@@ -239,6 +239,16 @@ kw_check_condition(const kw_write *write, const kw_check *check, kw_error *ret_e
     return true;
 }
 
+/* Each column that is read can become one cell. */
+bool
+kw_check_derivation(const kw_write *write, const kw_derivation *derivation, kw_error *ret_error)
+{
+    return check_one_write(write, ret_error) &&
+           check_others(write->table, write->row, write->others, write->others_count,
+                        cells_of(write) + derivation->columns_count, ret_error) &&
+           check_columns(write->table, derivation->columns, derivation->columns_count, ret_error);
+}
+
 bool
 kw_check_is_met(const kw_check *check, const kw_cell *stored)
 {

@@ -19,6 +19,7 @@ bool kw_check_write(const kw_write *write, kw_error *ret_error);
 /* Of a call with many: the limit of row keys is that of all rows of a record together. */
 bool kw_check_write_of_many(const kw_write *const *writes, size_t count, size_t index, kw_error *ret_error);
 bool kw_check_condition(const kw_write *write, const kw_check *check, kw_error *ret_error);
+bool kw_check_derivation(const kw_write *write, const kw_derivation *derivation, kw_error *ret_error);
 bool kw_check_increment(const kw_increment *increment, kw_error *ret_error);
 bool kw_check_row_copy(const kw_row_copy *copy, kw_error *ret_error);
 bool kw_check_row_sweep(const kw_row_sweep *sweep, kw_error *ret_error);

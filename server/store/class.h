@@ -15,6 +15,9 @@ typedef struct kw_store_handle_class {
     void (*write_many)(kw_store_handle *, const kw_write *const *, size_t count, kw_written *results,
                        void (*done)(void *), void *user);
     void (*write_if)(kw_store_handle *, const kw_write *, const kw_check *, kw_write_if_done, void *user);
+    /* NULL: the store refuses derived writes. */
+    void (*write_derived)(kw_store_handle *, const kw_write *, const kw_derivation *, kw_write_if_done,
+                          void *user);
     void (*increment)(kw_store_handle *, const kw_increment *, kw_increment_done, void *user);
     /* NULL: the store refuses copies. */
     void (*copy_rows)(kw_store_handle *, const kw_row_copy *, size_t count, kw_deadline, kw_written *results,

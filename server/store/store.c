@@ -162,6 +162,42 @@ kw_store_handle_write_if(kw_store_handle *handle, const kw_write *write, const k
     handle->class->write_if(handle, write, check, done, user);
 }
 
+static void
+assert_valid_derivation(const kw_write *write, const kw_derivation *derivation)
+{
+    g_assert(write->kind == KW_WRITE_PUT && write->timestamp == KW_TIMESTAMP_NONE);
+    g_assert(derivation->derive && derivation->columns_count > 0);
+    g_assert(derivation->columns_count <= KW_STORE_DERIVED_COLUMNS_MAX);
+    for (size_t i = 0; i < derivation->columns_count; i++)
+        g_assert(!derivation->columns[i].whole_family);
+}
+
+static bool
+check_derives(const kw_store_handle *handle, const kw_ordering *ordering, kw_error *ret_error)
+{
+    bool atomic = !kw_store_is_shared(handle->store) || (ordering && kw_writes_writer(ordering));
+    return (atomic && handle->class->write_derived) ||
+           kw_error_set(ret_error, KW_REFUSED,
+                        "writes that depend on what they read need order: stamp and atomics: true in this "
+                        "store");
+}
+
+void
+kw_store_handle_write_derived(kw_store_handle *handle, const kw_write *write, const kw_derivation *derivation,
+                              kw_write_if_done done, void *user)
+{
+    begin_operation(handle, done);
+    assert_valid_derivation(write, derivation);
+    kw_error error;
+    if (kw_store_handle_is_closing(handle, &error) || !kw_check_derivation(write, derivation, &error) ||
+        !check_derives(handle, write->ordering, &error)) {
+        kw_refuse_write_if(handle, &error, done, user);
+        return;
+    }
+    count_operations(handle, KW_METRIC_store_writes, 1 + write->others_count);
+    handle->class->write_derived(handle, write, derivation, done, user);
+}
+
 void
 kw_store_handle_increment(kw_store_handle *handle, const kw_increment *increment, kw_increment_done done,
                           void *user)

@@ -206,6 +206,52 @@ typedef void (*kw_write_if_done)(void *user, kw_outcome outcome, bool applied, c
 void kw_store_handle_write_if(kw_store_handle *handle, const kw_write *write, const kw_check *check,
                               kw_write_if_done done, void *user);
 
+/* --- derived writes ---------------------------------------------------------------------------- */
+
+/* What a derived write writes, in addition to the cells of its kw_write. */
+typedef struct kw_derived {
+    bool is_met; /* false: nothing is written, and the other members are ignored */
+    /* Cells of columns that were read, each column once; the store sets their timestamps. */
+    const kw_cell *cells;
+    size_t cells_count;
+    /* Columns that were read and have no cell. In a store with several writers, cells of these columns with
+     * lower timestamps than the write stay hidden, even if they arrive later. */
+    const kw_column *absent;
+    size_t absent_count;
+    /* Puts of other rows, without an ordering and without timestamps. They are in the store before the write
+     * is. In a store with one writer, all is one commit, with one timestamp. Otherwise, they can stay
+     * although the write fails or is derived again. At most KW_STORE_RECORD_ROWS_MAX. */
+    const kw_write *preceding;
+    size_t preceding_count;
+} kw_derived;
+
+/* Pure: can be called on any thread, and several times for one write. seen: the newest visible cells of the
+ * columns, in HBase's order. Allocates in `arena`, which lives as long as `seen`. False: the write is FAILED
+ * with this error. */
+typedef bool (*kw_derive)(void *user, const kw_row *seen, kw_arena *arena, kw_derived *ret_derived,
+                          kw_error *ret_error);
+
+typedef struct kw_derivation {
+    const kw_column
+        *columns; /* to read: 1 to KW_STORE_DERIVED_COLUMNS_MAX, all different; no whole families */
+    size_t columns_count;
+    kw_derive derive;
+    void *user;
+} kw_derivation;
+
+#define KW_STORE_DERIVED_COLUMNS_MAX 80
+/* Maximum bytes of the cells that a derived write reads; otherwise it is FAILED with LIMIT. */
+#define KW_STORE_DERIVED_BYTES_MAX (16 * 1024 * 1024)
+
+/* Atomically reads columns of write->row, derives what to write from them, and writes it to all rows of the
+ * record (`others`), as kw_store_handle_write_if does. The write must be a put without a timestamp. A shared
+ * store returns REFUSED unless the ordering is STAMP with atomics. There, the write is derived again if other
+ * writes of the row come in between; after many times, it is FAILED with BUSY. */
+void kw_store_handle_write_derived(kw_store_handle *handle, const kw_write *write,
+                                   const kw_derivation *derivation, kw_write_if_done done, void *user);
+
+/* --- increments ------------------------------------------------------------------------------- */
+
 typedef struct kw_increment {
     kw_bytes table;
     kw_bytes row;

@@ -86,6 +86,7 @@ kw_contract_add_tests_of_order(const char *prefix, kw_contract_factory factory)
     begin(prefix, factory);
     kw_contract_add_ordered_copies();
     kw_contract_add_ordered_atomics();
+    kw_contract_add_ordered_derived();
 }
 
 void
@@ -97,6 +98,7 @@ kw_contract_add_tests(const char *prefix, kw_contract_factory factory)
     kw_contract_add_deletes();
     kw_contract_add_conditions();
     kw_contract_add_record_rows();
+    kw_contract_add_derived();
     kw_contract_add_copies();
     kw_contract_add_range_scans();
     kw_contract_add_patterns();

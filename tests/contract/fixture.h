@@ -61,10 +61,12 @@ void kw_contract_add_versions(void);
 void kw_contract_add_deletes(void);
 void kw_contract_add_conditions(void);
 void kw_contract_add_record_rows(void);
+void kw_contract_add_derived(void);
 void kw_contract_add_copies(void);
 /* Not one of the suite: for store/order over a store. */
 void kw_contract_add_ordered_copies(void);
 void kw_contract_add_ordered_atomics(void);
+void kw_contract_add_ordered_derived(void);
 void kw_contract_add_range_scans(void);
 void kw_contract_add_patterns(void);
 void kw_contract_add_tables(void);

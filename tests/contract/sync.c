@@ -120,6 +120,14 @@ kw_sync_write_if(kw_sync *sync, const kw_write *write, const kw_check *check)
 }
 
 kw_sync_written
+kw_sync_write_derived(kw_sync *sync, const kw_write *write, const kw_derivation *derivation)
+{
+    answer to = answer_expected();
+    kw_store_handle_write_derived(sync->handle, write, derivation, write_if_done, &to);
+    return written(sync, &to);
+}
+
+kw_sync_written
 kw_sync_increment(kw_sync *sync, const kw_increment *increment)
 {
     answer to = answer_expected();

@@ -19,13 +19,14 @@ void kw_sync_wait(kw_sync *sync, const bool *flag);
 
 typedef struct kw_sync_written {
     kw_outcome outcome;
-    bool applied;  /* write_if */
+    bool applied;  /* write_if, write_derived */
     kw_rows *rows; /* increment; owned by the caller */
     kw_error error;
 } kw_sync_written;
 
 kw_sync_written kw_sync_write(kw_sync *sync, const kw_write *write);
 kw_sync_written kw_sync_write_if(kw_sync *sync, const kw_write *write, const kw_check *check);
+kw_sync_written kw_sync_write_derived(kw_sync *sync, const kw_write *write, const kw_derivation *derivation);
 kw_sync_written kw_sync_increment(kw_sync *sync, const kw_increment *increment);
 void kw_sync_write_many(kw_sync *sync, const kw_write *const *writes, size_t count, kw_written *results);
 

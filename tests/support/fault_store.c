@@ -175,6 +175,24 @@ fault_write_if(kw_store_handle *base, const kw_write *write, const kw_check *che
 }
 
 static void
+fault_write_derived(kw_store_handle *base, const kw_write *write, const kw_derivation *derivation,
+                    kw_write_if_done done, void *user)
+{
+    fault_handle *handle = (fault_handle *)base;
+    kw_fault fault;
+    if (!must_fail(handle->plan, &fault)) {
+        kw_store_handle_write_derived(handle->inner, write, derivation, done, user);
+        return;
+    }
+    struck *what = struck_new(fault, user);
+    what->done.write_if = done;
+    if (is_applied(fault))
+        kw_store_handle_write_derived(handle->inner, write, derivation, struck_write_if, what);
+    else
+        kw_refuse_write_if(base, &what->error, struck_write_if, what);
+}
+
+static void
 struck_increment(void *user, kw_outcome outcome, kw_rows *rows, const kw_error *error)
 {
     struck *what = user;
@@ -414,6 +432,7 @@ fault_open_handle(kw_store *base, kw_loop *loop)
         .write = fault_write,
         .write_many = fault_write_many,
         .write_if = fault_write_if,
+        .write_derived = fault_write_derived,
         .increment = fault_increment,
         .copy_rows = fault_copy_rows,
         .get = fault_get,

@@ -2,6 +2,7 @@
 #include "support/memory_internal.h"
 
 #include "store/check.h"
+#include "store/derive.h"
 
 /* --- replies --------------------------------------------------------------------------------------- */
 
@@ -205,6 +206,53 @@ memory_write_if(kw_store_handle *handle, const kw_write *write, const kw_check *
     what->applied &= !what->failed;
 }
 
+static kw_row
+read_derived(const memory_store *store, const kw_write *write, const kw_derivation *derivation, kw_rows *rows)
+{
+    kw_row seen = {0};
+    const memory_row *row = memory_find_row(store, write->table, write->row);
+    if (row)
+        memory_read_row(row, derivation->columns, derivation->columns_count, rows, &seen);
+    return seen;
+}
+
+static void
+apply_derived(memory_store *store, const kw_write *write, const kw_derived *derived)
+{
+    for (size_t i = 0; i < derived->preceding_count; i++)
+        memory_apply(store, &derived->preceding[i]);
+    memory_apply(store, write);
+    for (size_t i = 0; i < write->others_count; i++) {
+        kw_write other = *write;
+        other.table = write->others[i].table;
+        other.row = write->others[i].row;
+        memory_apply(store, &other);
+    }
+}
+
+static void
+memory_write_derived(kw_store_handle *handle, const kw_write *write, const kw_derivation *derivation,
+                     kw_write_if_done done, void *user)
+{
+    memory_store *store = memory_store_of(handle);
+    memory_answer *what = memory_start(handle, ANSWER_WRITE_IF, (void (*)(void))done, user);
+    remember(store, write);
+    if (what->failed && what->outcome != KW_OUTCOME_UNKNOWN)
+        return;
+    kw_rows *rows = kw_rows_new();
+    kw_row seen = read_derived(store, write, derivation, rows);
+    kw_write full;
+    kw_derived derived;
+    if (!kw_derive_write(write, derivation, &seen, rows->arena, &full, &derived, &what->error)) {
+        what->failed = true;
+        what->outcome = KW_OUTCOME_FAILED;
+    } else if (derived.is_met) {
+        apply_derived(store, &full, &derived);
+        what->applied = !what->failed;
+    }
+    kw_rows_free(rows);
+}
+
 static void
 copy_sums(memory_store *store, const kw_increment *increment, const memory_row *from)
 {
@@ -323,6 +371,7 @@ memory_free_handle(kw_store_handle *base)
 static const kw_store_handle_class handle_class = {.write = memory_write,
                                                    .write_many = memory_write_many,
                                                    .write_if = memory_write_if,
+                                                   .write_derived = memory_write_derived,
                                                    .increment = memory_increment,
                                                    .get = memory_get,
                                                    .get_many = memory_get_many,

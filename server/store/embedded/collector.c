@@ -8,6 +8,9 @@
 #define SLICE_ENTRIES KW_TURNS_ROUND_ENTRIES
 #define SLICE_BYTES ((size_t)2 * 1024 * 1024)
 
+/* The rows of a record, and those of the puts that precede it. */
+#define TARGETS_MAX (2 * KW_STORE_RECORD_ROWS_MAX)
+
 static kw_stored_table *
 find_table(kw_collector *self, kw_bytes name, kw_error *ret_error)
 {
@@ -166,7 +169,7 @@ find_targets(kw_collector *self, kw_bytes table, kw_bytes row, const kw_row_targ
 static int64_t
 stamp_of_rows(kw_collector *self, const kw_stored_row *rows, size_t count, bool removal)
 {
-    kw_bytes keys[KW_STORE_RECORD_ROWS_MAX];
+    kw_bytes keys[TARGETS_MAX];
     for (size_t i = 0; i < count; i++)
         keys[i] = rows[i].key;
     return kw_stamps_allocate(&self->store->stamps, keys, count, removal);
@@ -202,6 +205,38 @@ add_increment(kw_collector *self, kw_commit *commit)
     return kw_conditional_increment(self->store, &self->batch, rows, count, stamp, commit);
 }
 
+/* Adds the rows of the record and of the preceding puts. rows: TARGETS_MAX; has the record's rows. */
+static bool
+add_evaluated(kw_collector *self, const kw_evaluated *evaluated, kw_stored_row *rows, size_t record_rows,
+              kw_error *ret_error)
+{
+    const kw_derived *derived = &evaluated->derived;
+    size_t count = record_rows;
+    for (size_t i = 0; i < derived->preceding_count; i++, count++)
+        if (!find_target(self, derived->preceding[i].table, derived->preceding[i].row, &rows[count],
+                         ret_error))
+            return false;
+    int64_t stamp = stamp_of_rows(self, rows, count, false);
+    return kw_conditional_add_derived(&self->batch, evaluated, rows, record_rows, stamp, ret_error);
+}
+
+static bool
+add_derived_write(kw_collector *self, kw_commit *commit)
+{
+    const kw_write *write = commit->write;
+    kw_stored_row rows[TARGETS_MAX];
+    size_t count = 1 + write->others_count;
+    if (!find_targets(self, write->table, write->row, write->others, write->others_count, rows,
+                      &commit->error))
+        return false;
+    kw_evaluated evaluated;
+    bool good = kw_conditional_derive(self->store, &self->batch, &rows[0], commit, &evaluated) &&
+                (!commit->applied || add_evaluated(self, &evaluated, rows, count, &commit->error));
+    kw_evaluated_clear(&evaluated);
+    commit->applied = commit->applied && good;
+    return good;
+}
+
 bool
 kw_collector_add(kw_collector *self, kw_commit *commit)
 {
@@ -216,6 +251,8 @@ kw_collector_add(kw_collector *self, kw_commit *commit)
         return add_conditional_write(self, commit);
     case KW_COMMIT_INCREMENT:
         return add_increment(self, commit);
+    case KW_COMMIT_DERIVED:
+        return add_derived_write(self, commit);
     case KW_COMMIT_COPY:
     case KW_COMMIT_CREATE:
     case KW_COMMIT_DROP:
@@ -250,7 +287,8 @@ kw_collector_can_read(const kw_collector *self, const kw_commit *commit)
     return commit->kind == KW_COMMIT_WRITE ? is_put_ahead(stamps, commit->write)
            : commit->kind == KW_COMMIT_MANY
                ? has_put_ahead(stamps, commit)
-               : commit->kind == KW_COMMIT_IF || commit->kind == KW_COMMIT_INCREMENT;
+               : commit->kind == KW_COMMIT_IF || commit->kind == KW_COMMIT_INCREMENT ||
+                     commit->kind == KW_COMMIT_DERIVED;
 }
 
 void

@@ -3,6 +3,7 @@
 #include "store/check.h"
 #include "store/columns.h"
 #include "store/control.h"
+#include "store/derive.h"
 #include "store/embedded/embedded_internal.h"
 #include "store/embedded/key.h"
 #include "store/embedded/reader.h"
@@ -173,6 +174,78 @@ kw_conditional_write(kw_embedded *store, kw_entries *batch, const kw_stored_row 
     kw_rows_free(rows);
     return good &&
            (!commit->applied || add_rows(batch, write, targets, targets_count, stamp, &commit->error));
+}
+
+/* --- derived writes ---------------------------------------------------------------------------------- */
+
+static bool
+read_within(kw_embedded *store, kw_entries *batch, const kw_stored_row *target, const kw_commit *commit,
+            kw_rows *rows, kw_row *ret_row, kw_error *ret_error)
+{
+    const kw_derivation *derivation = commit->derivation;
+    row_reading reading;
+    if (!begin_reading(&reading, store, batch, target, derivation->columns, derivation->columns_count,
+                       commit->deadline, ret_error))
+        return false;
+    kw_version_filter *filter = &reading.reader.version_filter;
+    kw_version_filter_set_output(filter, rows);
+    kw_version_filter_limit_rows(filter, NULL, KW_STORE_DERIVED_BYTES_MAX, false);
+    if (!kw_reader_get(&reading.reader, target->key, ret_row))
+        *ret_row = (kw_row){0};
+    bool too_large = filter->too_large;
+    return end_reading(&reading, ret_error) &&
+           (!too_large || kw_derive_refuse_large(commit->write, ret_error));
+}
+
+bool
+kw_conditional_derive(kw_embedded *store, kw_entries *batch, const kw_stored_row *target, kw_commit *commit,
+                      kw_evaluated *ret_evaluated)
+{
+    g_assert(commit->kind == KW_COMMIT_DERIVED);
+    kw_evaluated evaluated = {.memory = kw_rows_new()};
+    bool good =
+        read_within(store, batch, target, commit, evaluated.memory, &evaluated.seen, &commit->error) &&
+        kw_derive_write(commit->write, commit->derivation, &evaluated.seen, evaluated.memory->arena,
+                        &evaluated.write, &evaluated.derived, &commit->error);
+    commit->applied = good && evaluated.derived.is_met;
+    *ret_evaluated = evaluated;
+    return good;
+}
+
+void
+kw_evaluated_clear(kw_evaluated *evaluated)
+{
+    kw_rows_free(evaluated->memory);
+    *evaluated = (kw_evaluated){0};
+}
+
+/* As of a conditional put: the new cells are not older than those that they replace. */
+static int64_t
+stamp_of_derived(const kw_evaluated *evaluated, int64_t stamp)
+{
+    for (size_t i = 0; i < evaluated->write.cells_count; i++) {
+        const kw_cell *cell = &evaluated->write.cells[i];
+        const kw_cell *old = kw_row_find_cell(&evaluated->seen, cell->family, cell->qualifier);
+        stamp = old ? MAX(stamp, old->timestamp) : stamp;
+    }
+    return stamp;
+}
+
+bool
+kw_conditional_add_derived(kw_entries *batch, const kw_evaluated *evaluated, const kw_stored_row *targets,
+                           size_t record_rows, int64_t stamp, kw_error *ret_error)
+{
+    const kw_derived *derived = &evaluated->derived;
+    const kw_stored_row *preceding = targets + record_rows;
+    bool good = check_others(&evaluated->write, targets, record_rows, ret_error);
+    for (size_t i = 0; good && i < derived->preceding_count; i++)
+        good = kw_entries_check(preceding[i].table, &derived->preceding[i], ret_error);
+    stamp = stamp_of_derived(evaluated, stamp);
+    if (!good || !add_rows(batch, &evaluated->write, targets, record_rows, stamp, ret_error))
+        return false;
+    for (size_t i = 0; i < derived->preceding_count; i++)
+        kw_entries_add(batch, preceding[i].table, &derived->preceding[i], stamp, ret_error); /* checked */
+    return true;
 }
 
 /* --- increment --------------------------------------------------------------------------------------- */

@@ -101,6 +101,7 @@ typedef enum kw_commit_kind {
     KW_COMMIT_MANY,
     KW_COMMIT_IF,
     KW_COMMIT_INCREMENT,
+    KW_COMMIT_DERIVED,
     KW_COMMIT_COPY,
     KW_COMMIT_CREATE,
     KW_COMMIT_DROP
@@ -114,7 +115,7 @@ struct kw_commit {
     kw_deadline deadline;
     bool unsynced; /* acknowledged without a sync */
     union {
-        const kw_write *write; /* WRITE, IF */
+        const kw_write *write; /* WRITE, IF, DERIVED */
         struct {
             const kw_write *const *writes;
             size_t count;
@@ -132,18 +133,21 @@ struct kw_commit {
         const kw_table_spec *spec;
         kw_bytes table; /* DROP */
     };
-    const kw_check *check; /* IF */
+    union {
+        const kw_check *check;           /* IF */
+        const kw_derivation *derivation; /* DERIVED */
+    };
     union {
         kw_write_done write;
-        void (*many)(void *user); /* MANY, COPY */
-        kw_write_if_done write_if;
+        void (*many)(void *user);  /* MANY, COPY */
+        kw_write_if_done write_if; /* IF, DERIVED */
         kw_increment_done increment;
         kw_create_done create;
         kw_simple_done drop;
     } done;
     void *user;
     kw_outcome outcome;
-    bool applied;   /* IF: the check succeeded; CREATE: the table is new */
+    bool applied;   /* IF, DERIVED: the condition is met; CREATE: the table is new */
     kw_rows *rows;  /* INCREMENT: the new values */
     kw_error error; /* set unless OK */
 };
@@ -221,6 +225,25 @@ bool kw_conditional_write(kw_embedded *store, kw_entries *batch, const kw_stored
                           size_t targets_count, int64_t stamp, kw_commit *commit);
 bool kw_conditional_increment(kw_embedded *store, kw_entries *batch, const kw_stored_row *targets,
                               size_t targets_count, int64_t stamp, kw_commit *commit);
+
+/* A derived write that was evaluated. */
+typedef struct kw_evaluated {
+    kw_rows *memory;
+    kw_row seen;
+    kw_write write; /* with all its cells */
+    kw_derived derived;
+} kw_evaluated;
+
+/* Reads the row `target`, and derives what to write. Sets commit->applied. False: commit->error is set. Call
+ * kw_evaluated_clear in any case. */
+bool kw_conditional_derive(kw_embedded *store, kw_entries *batch, const kw_stored_row *target,
+                           kw_commit *commit, kw_evaluated *ret_evaluated);
+/* targets: the rows of the record, then those of the preceding puts. Writes all of them with one timestamp:
+ * `stamp`, or that of a newer cell that the write replaces. */
+bool kw_conditional_add_derived(kw_entries *batch, const kw_evaluated *evaluated,
+                                const kw_stored_row *targets, size_t record_rows, int64_t stamp,
+                                kw_error *ret_error);
+void kw_evaluated_clear(kw_evaluated *evaluated);
 
 /* --- copies of rows (copy.c): on the committer's thread ------------------------------------------- */
 

@@ -119,6 +119,7 @@ complete_one(kw_commit *commit)
         commit->done.many(commit->user);
         return;
     case KW_COMMIT_IF:
+    case KW_COMMIT_DERIVED:
         commit->done.write_if(commit->user, commit->outcome, commit->applied, error);
         return;
     case KW_COMMIT_INCREMENT:
@@ -206,6 +207,16 @@ handle_write_if(kw_store_handle *handle, const kw_write *write, const kw_check *
 }
 
 static void
+handle_write_derived(kw_store_handle *handle, const kw_write *write, const kw_derivation *derivation,
+                     kw_write_if_done done, void *user)
+{
+    kw_commit *commit = commit_new(handle, KW_COMMIT_DERIVED, write->deadline, write->durability, user);
+    commit->write = write;
+    commit->derivation = derivation;
+    commit->done.write_if = done;
+}
+
+static void
 handle_increment(kw_store_handle *handle, const kw_increment *increment, kw_increment_done done, void *user)
 {
     kw_commit *commit =
@@ -287,6 +298,7 @@ kw_embedded_open_handle(kw_store *store, kw_loop *loop)
         .write = handle_write,
         .write_many = handle_write_many,
         .write_if = handle_write_if,
+        .write_derived = handle_write_derived,
         .increment = handle_increment,
         .copy_rows = handle_copy_rows,
         .get = kw_embedded_get,

@@ -69,6 +69,11 @@ kw_turns_is_large(const kw_commit *commit)
     if (commit->kind == KW_COMMIT_INCREMENT)
         return commit->increment->columns_count * (1 + commit->increment->others_count) >
                KW_TURNS_SMALL_ENTRIES;
+    if (commit->kind == KW_COMMIT_DERIVED)
+        return entries_of(commit->write) +
+                   commit->derivation->columns_count * (1 + commit->write->others_count) +
+                   KW_STORE_RECORD_ROWS_MAX >
+               KW_TURNS_SMALL_ENTRIES;
     return entries_of(commit->write) > KW_TURNS_SMALL_ENTRIES;
 }
 

@@ -10,8 +10,8 @@ static void send_compare(kw_cas_round *round);
 
 /* --- the end ------------------------------------------------------------------------------------ */
 
-static void
-fail(kw_cas_round *round, const kw_error *error)
+void
+kw_cas_fail(kw_cas_round *round, const kw_error *error)
 {
     kw_error failure = *error;
     failure.maybe_applied = failure.maybe_applied || round->doubtful;
@@ -23,7 +23,7 @@ fail_wait(kw_cas_round *round, kw_wait_result result)
 {
     kw_error error;
     kw_wait_error(round->handle, result, "the record was written", false, &error);
-    fail(round, &error);
+    kw_cas_fail(round, &error);
 }
 
 static void
@@ -34,7 +34,7 @@ fail_unknown(kw_cas_round *round)
                  "table %s: the store did not confirm in time that the record was written",
                  kw_show(round->put.table).text);
     error.maybe_applied = true;
-    fail(round, &error);
+    kw_cas_fail(round, &error);
 }
 
 static void
@@ -42,6 +42,17 @@ on_applied(kw_cas_round *round)
 {
     kw_cas_release(round);
     kw_cas_write_others(round);
+}
+
+static void
+refuse_often(kw_cas_round *round)
+{
+    kw_error error;
+    kw_error_set(&error, KW_BUSY,
+                 "table %s: a record is written too often, more than once per millisecond; try again later",
+                 kw_show(round->put.table).text);
+    error.retry_after_ms = KW_ORDER_AHEAD_MS;
+    kw_cas_fail(round, &error);
 }
 
 /* --- again -------------------------------------------------------------------------------------- */
@@ -58,11 +69,24 @@ on_retry(void *user, kw_wait_result result)
     }
 }
 
-/* Another write came after the read, and the compare was not applied. */
-static void
-begin_again(kw_cas_round *round)
+/* The preceding puts are written again with each attempt. */
+static bool
+is_tried_too_often(kw_cas_round *round)
 {
+    const kw_cas_op *first = round->ops.head->data;
+    return first->derivation && ++round->tries == KW_ORDER_TRIES_MAX;
+}
+
+/* Another write came after the read, and the compare was not applied; or it was too late for the compare. */
+void
+kw_cas_begin_again(kw_cas_round *round)
+{
+    if (is_tried_too_often(round)) {
+        refuse_often(round);
+        return;
+    }
     kw_rows_free(g_steal_pointer(&round->rows));
+    round->derived_is_known = round->preceding_is_written = false;
     round->doubtful = false;
     round->sent = 0;
     kw_wait_and_retry(round->handle, &round->wait, round->deadline, on_retry, round);
@@ -82,8 +106,8 @@ on_send_again(void *user, kw_wait_result result)
 /* True if KW_ORDER_WINDOW_MS have passed since the read. The kw:w of a removal that came after the read
  * expires some time later (kw_order_writer_ttl_ms). After that, the row can look unchanged although it was
  * removed. */
-static bool
-is_too_late(const kw_cas_round *round)
+bool
+kw_cas_is_too_late(const kw_cas_round *round)
 {
     return kw_clock_mono_ns() > round->read_ns + KW_ORDER_WINDOW_MS * (uint64_t)KW_NS_PER_MS;
 }
@@ -106,10 +130,10 @@ decide_doubt(kw_cas_round *round, const kw_cell *writer)
     bool changed = !is_unchanged(round, writer);
     if (writer && kw_bytes_equal(writer->value, round->writer))
         on_applied(round);
-    else if (is_too_late(round))
+    else if (kw_cas_is_too_late(round))
         fail_unknown(round);
     else if (changed && writer && writer->timestamp < round->put.timestamp)
-        begin_again(round);
+        kw_cas_begin_again(round);
     else if (!changed && round->answer_lost && round->sent < COMPARES_MAX)
         kw_wait_and_retry(round->handle, &round->wait, round->deadline, on_send_again, round);
     else
@@ -155,9 +179,9 @@ on_compared(void *user, kw_outcome outcome, bool applied, const kw_error *error)
     if (outcome == KW_OUTCOME_OK && applied) {
         on_applied(round);
     } else if (outcome == KW_OUTCOME_OK && is_first_attempt(round)) {
-        begin_again(round);
+        kw_cas_begin_again(round);
     } else if (outcome == KW_OUTCOME_FAILED) {
-        fail(round, error);
+        kw_cas_fail(round, error);
     } else {
         round->doubtful = true;
         read_writer(round);
@@ -188,6 +212,31 @@ give_timestamps(kw_cas_round *round, kw_cell *cells)
                                                     (uint64_t)round->callers_stamp_ms, now_ms, round->arena);
 }
 
+/* Removes the columns that a derived write has found absent, up to one millisecond below the stamp: so a put
+ * with a lower stamp that arrives later does not show in them, and one with this stamp shows whole. */
+static void
+remove_absent(kw_cas_round *round, kw_cell *cells, int64_t stamp_ms)
+{
+    kw_write *put = &round->put;
+    const kw_derived *derived = &round->derived;
+    kw_marker *markers = KW_ARENA_ARRAY(round->arena, kw_marker, derived->absent_count);
+    kw_cell *gone = KW_ARENA_ARRAY(round->arena, kw_cell, derived->absent_count);
+    for (size_t i = 0; i < derived->absent_count; i++) {
+        const kw_column *column = &derived->absent[i];
+        markers[i] = (kw_marker){.column = *column, .until_ms = stamp_ms - 1};
+        gone[i] = kw_control_cell(put->ordering, kw_control_gone_column(column, round->arena),
+                                  (uint64_t)(stamp_ms - 1), stamp_ms, round->arena);
+    }
+    for (size_t i = 0; i < put->cells_count; i++)
+        cells[i].timestamp = stamp_ms;
+    put->own_timestamps = true;
+    put->markers = markers;
+    put->markers_count = derived->absent_count;
+    put->extra_cells = gone;
+    put->extra_cells_count = derived->absent_count;
+    put->extra_cells_ttl_ms = put->ordering->regime.keeps_gone ? 0 : round->handle->settings->late_ms;
+}
+
 /* Adds kw:w. If the caller has chosen a timestamp, only kw:w has the stamp. */
 static void
 prepare_put(kw_cas_round *round, int64_t stamp_ms)
@@ -201,6 +250,8 @@ prepare_put(kw_cas_round *round, int64_t stamp_ms)
     kw_cell writer = kw_control_writer(put->ordering, stamp_ms, kw_random_u64(), stamp_ms, round->arena);
     cells[put->cells_count++] = writer;
     put->cells = cells;
+    if (round->derived_is_known && round->derived.absent_count)
+        remove_absent(round, cells, stamp_ms);
     put->timestamp = stamp_ms;
     put->deadline = MIN(round->deadline, round->read_ns + KW_ORDER_WINDOW_MS * (uint64_t)KW_NS_PER_MS);
     round->writer = writer.value;
@@ -240,17 +291,6 @@ has_several_orders(const kw_cas_round *round)
 }
 
 static void
-refuse_often(kw_cas_round *round)
-{
-    kw_error error;
-    kw_error_set(&error, KW_BUSY,
-                 "table %s: a record is written too often, more than once per millisecond; try again later",
-                 kw_show(round->put.table).text);
-    error.retry_after_ms = KW_ORDER_AHEAD_MS;
-    fail(round, &error);
-}
-
-static void
 write_with(kw_cas_round *round, int64_t least_ms, int64_t most_ms)
 {
     int64_t stamp_ms = least_ms;
@@ -282,10 +322,10 @@ refuse_ahead(kw_cas_round *round, int64_t newest_ms, int64_t left_ms)
                  kw_show(round->put.table).text, kw_show(round->put.row).text, (long long)newest_ms,
                  (long long)left_ms);
     error.retry_after_ms = (uint32_t)MIN(left_ms, 60000);
-    fail(round, &error);
+    kw_cas_fail(round, &error);
 }
 
-static void choose_stamp(kw_cas_round *round);
+static void evaluate(kw_cas_round *round);
 
 /* True if the put must wait for its caller's timestamp; see ahead.c. */
 static bool
@@ -305,7 +345,7 @@ on_time(void *user, kw_wait_result result)
         return;
     }
     round->time = round->wait.span;
-    choose_stamp(round);
+    evaluate(round);
 }
 
 static void
@@ -327,7 +367,7 @@ wait_for_callers_stamp(kw_cas_round *round)
                              &error))
         wait_for_time(round, kw_order_ns(round->callers_stamp_ms));
     else
-        fail(round, &error);
+        kw_cas_fail(round, &error);
 }
 
 static void
@@ -338,9 +378,7 @@ choose_stamp(kw_cas_round *round)
     int64_t most_ms = latest_ms + KW_ORDER_AHEAD_MS, newest_ms = kw_cas_newest(round);
     int64_t least_ms =
         has_several_orders(round) ? MAX(newest_ms + 1, latest_ms) : MAX(newest_ms, earliest_ms);
-    if (!kw_cas_evaluate(round))
-        answer_unmet(round);
-    else if (is_ahead(round))
+    if (is_ahead(round))
         wait_for_callers_stamp(round);
     else if (least_ms <= most_ms)
         write_with(round, least_ms, most_ms);
@@ -348,6 +386,23 @@ choose_stamp(kw_cas_round *round)
         refuse_ahead(round, newest_ms, newest_ms - latest_ms);
     else
         wait_for_time(round, kw_order_ns(least_ms - KW_ORDER_AHEAD_MS));
+}
+
+static void
+evaluate(kw_cas_round *round)
+{
+    if (!kw_cas_evaluate(round))
+        answer_unmet(round);
+    else if (round->derived.preceding_count && !round->preceding_is_written)
+        kw_cas_write_preceding(round);
+    else
+        choose_stamp(round);
+}
+
+void
+kw_cas_continue(kw_cas_round *round)
+{
+    wait_for_time(round, INT64_MIN);
 }
 
 /* --- the read ----------------------------------------------------------------------------------- */
@@ -358,9 +413,9 @@ on_read(void *user, kw_rows *rows, const kw_error *error)
     kw_cas_round *round = user;
     round->rows = rows;
     if (error)
-        fail(round, error);
+        kw_cas_fail(round, error);
     else
-        wait_for_time(round, INT64_MIN);
+        kw_cas_continue(round);
 }
 
 void

@@ -1,9 +1,10 @@
-/* Internal to store/order: atomic operations with order: stamp, increments and conditional writes.
+/* Internal to store/order: atomic operations with order: stamp: increments, conditional and derived writes.
  *
- *   cas.c         a round: reads the row, and writes it on condition that kw:w is unchanged
- *   cas_row.c     the operations of a row that wait; answers
- *   cas_values.c  what the operations of a round read and write
- *   cas_others.c  the record's other rows
+ *   cas.c            a round: reads the row, and writes it on condition that kw:w is unchanged
+ *   cas_row.c        the operations of a row that wait; answers
+ *   cas_values.c     what the operations of a round read and write
+ *   cas_preceding.c  the puts that precede a derived write
+ *   cas_others.c     the record's other rows
  *
  *   operations of one row --> waiting --> round --> answers
  *
@@ -15,10 +16,12 @@
  *                          ^                                                                   |
  *                          '--------------- the clock has passed the stamp <-------------------'
  *
- * A round executes waiting increments of a row together, and writes their sums. A conditional write is a
- * round of its own. The next round of a row begins after the compare of the present one is decided, and waits
- * a little for callers that increment again.
- * tests/unit/order/cas_model.h explores these steps.
+ * A round executes waiting increments of a row together, and writes their sums. A conditional or derived
+ * write is a round of its own. A derived write writes the preceding puts after it was evaluated; all of them
+ * must be answered OK. It is stamped after that, with the time that the clock shows then, and compared at
+ * most KW_ORDER_WINDOW_MS after the read. The next round of a row begins after the compare of the present one
+ * is decided, and waits a little for callers that increment again. tests/unit/order/cas_model.h explores
+ * these steps.
  *
  * If the record has several rows (or kw_regime.waits_for_next_ms is set), the stamp is higher than
  * kw_cas_newest and not lower than the latest possible time of the store. If it has one row, cells with equal
@@ -36,7 +39,8 @@ typedef struct kw_cas_op {
     kw_cas_row *row;
     const kw_increment *increment; /* NULL: it is a conditional write */
     const kw_write *write;
-    const kw_check *check;
+    const kw_check *check;           /* NULL: it is a derived write */
+    const kw_derivation *derivation; /* of a derived write */
     kw_increment_done incremented;
     kw_write_if_done written;
     void *user;
@@ -67,6 +71,12 @@ typedef struct kw_cas_round {
     unsigned sent;    /* how often this compare was sent */
     bool answer_lost; /* the last compare got no answer */
     bool doubtful;    /* a compare may have been applied */
+    /* of a derived write */
+    bool derived_is_known; /* since the last read; false: it was not derived, or failed */
+    bool preceding_is_written;
+    kw_derived derived;
+    kw_written *preceding; /* the answers */
+    unsigned tries;
     /* the record's other rows */
     const kw_row_target *others;
     size_t others_count;
@@ -85,6 +95,14 @@ typedef struct kw_cas_round {
 
 /* Starts a round with the operations that it has. */
 void kw_cas_begin(kw_cas_round *round);
+/* Begins again with the read, after a short pause. */
+void kw_cas_begin_again(kw_cas_round *round);
+/* Continues with the stamp. */
+void kw_cas_continue(kw_cas_round *round);
+/* Ends the round with UNKNOWN or FAILED. */
+void kw_cas_fail(kw_cas_round *round, const kw_error *error);
+/* True if KW_ORDER_WINDOW_MS have passed since the read. */
+bool kw_cas_is_too_late(const kw_cas_round *round);
 
 /* --- cas_row.c ------------------------------------------------------------------------------------ */
 
@@ -107,10 +125,16 @@ kw_rows *kw_cas_result(const kw_cas_round *round, const kw_cas_op *op);
 /* The newest timestamp that the stamp depends on (see the head of this file); -1: none. It is the newest one
  * of the control cells and of the cells that the round replaces, as far as they were read. For increments,
  * all cells that were read are replaced. For a conditional write, that is the compared cell, if the write
- * replaces its column. The timestamp of the compared cell can be one that a caller supplied. */
+ * replaces its column. The timestamp of the compared cell can be one that a caller supplied. A derived write
+ * must have been evaluated. */
 int64_t kw_cas_newest(const kw_cas_round *round);
 /* The newest timestamp of what the operations have read; -1: none. */
 int64_t kw_cas_newest_seen(const kw_cas_round *round);
+
+/* --- cas_preceding.c ------------------------------------------------------------------------------ */
+
+/* Writes the preceding puts, and continues with the stamp; or begins again, or fails. */
+void kw_cas_write_preceding(kw_cas_round *round);
 
 /* --- cas_others.c --------------------------------------------------------------------------------- */
 

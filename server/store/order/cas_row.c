@@ -84,7 +84,9 @@ on_deadline(void *user)
     kw_cas_row *row = op->row;
     kw_error error;
     kw_error_set(&error, KW_TIMEOUT, "the deadline passed while the %s waited for others of its record",
-                 op->increment ? "increment" : "conditional write");
+                 op->increment ? "increment"
+                 : op->check   ? "conditional write"
+                               : "put");
     fail_waiting(op, &error);
     free_if_idle(row);
 }
@@ -319,6 +321,15 @@ kw_order_cas_write(kw_order_handle *handle, const kw_write *write, const kw_chec
     g_assert(write->kind == KW_WRITE_PUT);
     const kw_cas_op op = {.write = write, .check = check, .written = done, .user = user};
     enqueue(handle, &op, write->table, write->row, write->deadline);
+}
+
+void
+kw_order_write_derived(kw_store_handle *handle, const kw_write *write, const kw_derivation *derivation,
+                       kw_write_if_done done, void *user)
+{
+    g_assert(kw_writes_writer(write->ordering));
+    const kw_cas_op op = {.write = write, .derivation = derivation, .written = done, .user = user};
+    enqueue(kw_order_handle_of(handle), &op, write->table, write->row, write->deadline);
 }
 
 void

@@ -3,6 +3,7 @@
 
 #include "store/check.h"
 #include "store/columns.h"
+#include "store/derive.h"
 
 static const kw_cas_op *
 first_of(const kw_cas_round *round)
@@ -62,13 +63,24 @@ check_column(const kw_cas_round *round, size_t *ret_count)
     return column;
 }
 
+static const kw_column *
+columns_to_read(const kw_cas_round *round, size_t *ret_count)
+{
+    const kw_cas_op *op = first_of(round);
+    if (op->increment)
+        return columns_of_increments(round, ret_count);
+    if (!op->derivation)
+        return check_column(round, ret_count);
+    *ret_count = op->derivation->columns_count;
+    return op->derivation->columns;
+}
+
 void
 kw_cas_prepare_get(kw_cas_round *round)
 {
     const kw_ordering *ordering = round->put.ordering;
     size_t count;
-    const kw_column *columns =
-        first_of(round)->increment ? columns_of_increments(round, &count) : check_column(round, &count);
+    const kw_column *columns = columns_to_read(round, &count);
     columns = kw_control_columns(ordering, columns, count, round->arena, &count);
     kw_column *all = KW_ARENA_ARRAY(round->arena, kw_column, count + 1);
     memcpy(all, columns, count * sizeof *all);
@@ -78,6 +90,7 @@ kw_cas_prepare_get(kw_cas_round *round)
                           .columns = all,
                           .columns_count = count + 1,
                           .max_versions = 1,
+                          .max_bytes = first_of(round)->derivation ? KW_STORE_DERIVED_BYTES_MAX : 0,
                           .deadline = round->deadline};
 }
 
@@ -92,11 +105,12 @@ static bool
 is_replaced(const kw_cas_round *round, const kw_cell *cell)
 {
     const kw_cas_op *op = first_of(round);
+    const kw_write *put = op->derivation ? &round->put : op->write;
     if (op->increment)
         return true;
-    for (size_t i = 0; i < op->write->cells_count && round->callers_stamp_ms == KW_TIMESTAMP_NONE; i++)
-        if (kw_bytes_equal(op->write->cells[i].qualifier, cell->qualifier) &&
-            kw_bytes_equal(op->write->cells[i].family, cell->family))
+    for (size_t i = 0; i < put->cells_count && round->callers_stamp_ms == KW_TIMESTAMP_NONE; i++)
+        if (kw_bytes_equal(put->cells[i].qualifier, cell->qualifier) &&
+            kw_bytes_equal(put->cells[i].family, cell->family))
             return true;
     return false;
 }
@@ -148,6 +162,33 @@ evaluate_condition(kw_cas_round *round, const kw_row *visible)
         kw_check_is_met(op->check, kw_row_find_cell(visible, op->check->family, op->check->qualifier));
     round->put.cells = op->write->cells;
     round->put.cells_count = op->write->cells_count;
+    return op->condition_met;
+}
+
+static bool
+derive(kw_cas_round *round, kw_cas_op *op, const kw_row *visible)
+{
+    kw_write put;
+    if (visible->omitted)
+        return kw_derive_refuse_large(op->write, &op->error);
+    if (!kw_derive_write(op->write, op->derivation, visible, round->arena, &put, &round->derived, &op->error))
+        return false;
+    kw_error_clear(&op->error);
+    round->put.cells = put.cells;
+    round->put.cells_count = put.cells_count;
+    round->put.markers_count = round->put.extra_cells_count = 0;
+    return true;
+}
+
+/* Derives once after each read. */
+static bool
+evaluate_derived(kw_cas_round *round, const kw_row *visible)
+{
+    kw_cas_op *op = round->ops.head->data;
+    if (!round->derived_is_known) {
+        round->derived_is_known = derive(round, op, visible);
+        op->condition_met = round->derived_is_known && round->derived.is_met;
+    }
     return op->condition_met;
 }
 
@@ -230,6 +271,8 @@ kw_cas_evaluate(kw_cas_round *round)
 {
     g_assert(round->rows);
     kw_row visible = visible_row(round);
+    if (first_of(round)->derivation)
+        return evaluate_derived(round, &visible);
     return first_of(round)->increment ? evaluate_increments(round, &visible)
                                       : evaluate_condition(round, &visible);
 }

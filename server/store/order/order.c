@@ -330,6 +330,7 @@ open_handle(kw_store *base, kw_loop *loop)
         .write = handle_write,
         .write_many = handle_write_many,
         .write_if = kw_order_write_if,
+        .write_derived = kw_order_write_derived,
         .increment = kw_order_increment,
         .copy_rows = kw_order_copy_rows,
         .sweep_rows = kw_order_sweep_rows,

@@ -281,6 +281,8 @@ void kw_order_write_if(kw_store_handle *handle, const kw_write *write, const kw_
 void kw_order_increment(kw_store_handle *handle, const kw_increment *increment, kw_increment_done done,
                         void *user);
 /* Atomic operations in tables with kw:w (kw_writes_writer). */
+void kw_order_write_derived(kw_store_handle *handle, const kw_write *write, const kw_derivation *derivation,
+                            kw_write_if_done done, void *user);
 void kw_order_cas_write(kw_order_handle *handle, const kw_write *write, const kw_check *check,
                         kw_write_if_done done, void *user);
 void kw_order_cas_increment(kw_order_handle *handle, const kw_increment *increment, kw_increment_done done,
