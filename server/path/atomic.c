@@ -29,8 +29,8 @@ kw_atomic_set_held_error(const char *table, const char *verb, kw_error *ret_erro
 
 /* A store with one writer orders all writes itself and needs no control cells: there, atomic operations are
  * allowed unless the policy forbids them. */
-static bool
-are_allowed(const kw_call *call, const kw_table *table)
+bool
+kw_atomic_is_allowed(const kw_call *call, const kw_table *table)
 {
     return kw_store_is_shared(call->store) ? table->ordering.regime.atomics != KW_ATOMICS_OFF
                                            : table->model->atomics != 0;
@@ -39,7 +39,7 @@ are_allowed(const kw_call *call, const kw_table *table)
 bool
 kw_atomic_check_order(const kw_call *call, const kw_table *table, const char *verb, kw_error *ret_error)
 {
-    if (!are_allowed(call, table))
+    if (!kw_atomic_is_allowed(call, table))
         return kw_error_set(ret_error, KW_INVALID,
                             "table %s: %s needs atomics: true in the table's policy; see "
                             "keyway-ordering(7)",
@@ -58,12 +58,30 @@ typedef struct search {
 } search;
 
 static bool
-is_read(const search *self, const kw_placement *placement)
+is_read(const kw_table *table, const kw_placement *placement)
 {
-    return placement->role.get && placement->path == &self->table->paths[0];
+    return placement->role.get && placement->path == &table->paths[0];
 }
 
 /* The row that get operations read comes first: only its cells are compared or added to. */
+kw_atomic_rows
+kw_atomic_rows_of(kw_call *call, const kw_table *table, const kw_record_rows *found)
+{
+    g_assert(!found->error);
+    kw_row_target *others = KW_ARENA_ARRAY(call->arena, kw_row_target, found->count);
+    kw_atomic_rows rows = {.others = others};
+    for (size_t i = 0; i < found->count; i++) {
+        const kw_placed_row *row = &found->rows[i];
+        kw_row_target target = {row->placement->store_table, row->key, row->step};
+        if (is_read(table, row->placement))
+            rows.first = target;
+        else
+            others[rows.others_count++] = target;
+    }
+    g_assert(rows.others_count == found->count - 1);
+    return rows;
+}
+
 static void
 rows_found(void *user, const kw_record_rows *found)
 {
@@ -72,18 +90,8 @@ rows_found(void *user, const kw_record_rows *found)
         self->done(self->user, NULL, found->error);
         return;
     }
-    kw_row_target *others = KW_ARENA_ARRAY(self->call->arena, kw_row_target, found->count);
     kw_atomic_rows *rows = KW_ARENA_NEW(self->call->arena, kw_atomic_rows);
-    *rows = (kw_atomic_rows){.others = others};
-    for (size_t i = 0; i < found->count; i++) {
-        const kw_placed_row *row = &found->rows[i];
-        kw_row_target target = {row->placement->store_table, row->key, row->step};
-        if (is_read(self, row->placement))
-            rows->first = target;
-        else
-            others[rows->others_count++] = target;
-    }
-    g_assert(rows->others_count == found->count - 1);
+    *rows = kw_atomic_rows_of(self->call, self->table, found);
     self->done(self->user, rows, NULL);
 }
 

@@ -9,6 +9,9 @@
  * association. */
 bool kw_atomic_check_path(const kw_table *table, const char *verb, kw_error *ret_error);
 
+/* True if the policy allows atomic operations, although they can be held at present. */
+bool kw_atomic_is_allowed(const kw_call *call, const kw_table *table);
+
 /* INVALID if the table does not allow atomic operations. UNAVAILABLE with retry_after_ms if atomic operations
  * are held (KW_ATOMICS_HELD): on a shared store, at some places of a change (change/ladder.h). */
 bool kw_atomic_check_order(const kw_call *call, const kw_table *table, const char *verb, kw_error *ret_error);
@@ -22,6 +25,9 @@ typedef struct kw_atomic_rows {
     const kw_row_target *others; /* in the other placements that put operations write */
     size_t others_count;
 } kw_atomic_rows;
+
+/* The rows that kw_rows_find has found for KW_ROWS_PUT. */
+kw_atomic_rows kw_atomic_rows_of(kw_call *call, const kw_table *table, const kw_record_rows *found);
 
 /* Finds the record's rows, in the call's arena. An association that does not contain the record gets an
  * entry. stamp: the caller's timestamp, otherwise KW_TIMESTAMP_NONE. done can be called before this returns;

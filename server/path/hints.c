@@ -1,6 +1,7 @@
 #include "path/hints.h"
 
 #include "hint/program.h"
+#include "path/atomic.h"
 
 #include <glib.h>
 
@@ -23,8 +24,8 @@ kw_hints_limits(const kw_call *call, const kw_table *table)
 
 /* --- tuples ---------------------------------------------------------------------------------------- */
 
-static kw_hint_fields
-fields_given(const kw_table *table, const kw_record *record)
+kw_hint_fields
+kw_hints_given(const kw_table *table, const kw_record *record)
 {
     kw_hint_fields given = 0;
     for (size_t i = 0; i < table->fields_count; i++)
@@ -36,13 +37,13 @@ fields_given(const kw_table *table, const kw_record *record)
 kw_hint_put
 kw_hints_put_of(const kw_table *table, const kw_record *record)
 {
-    return kw_hint_put_of(table->tuples, table->hint_paths_count, fields_given(table, record));
+    return kw_hint_put_of(table->tuples, table->hint_paths_count, kw_hints_given(table, record));
 }
 
 const char *
 kw_hints_missing(const kw_table *table, const kw_record *record, kw_arena *arena)
 {
-    kw_hint_fields given = fields_given(table, record);
+    kw_hint_fields given = kw_hints_given(table, record);
     kw_hint_fields missing = kw_hints_put_of(table, record).touched & ~given;
     const char *names = "";
     for (size_t i = 0; i < table->fields_count; i++)
@@ -61,28 +62,113 @@ names_given(const kw_table *table, const kw_record *record, kw_arena *arena)
     return names;
 }
 
+/* What the table's policy lacks for partial puts. NULL: nothing. */
+static const char *
+lacks_for_partial(const kw_call *call, const kw_table *table)
+{
+    kw_write_order order = table->ordering.regime.order;
+    if (kw_atomic_is_allowed(call, table) && table->ordering.regime.atomics == KW_ATOMICS_HELD)
+        return NULL;
+    if (kw_store_is_shared(call->store) && order == KW_WRITE_ORDER_STORE)
+        return "order: stamp and atomics: true";
+    return kw_atomic_is_allowed(call, table) ? NULL : "atomics: true";
+}
+
+static bool
+check_partial(const kw_call *call, const kw_table *table, const kw_record *record, bool has_timestamp,
+              kw_error *ret_error)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    const char *lacks = lacks_for_partial(call, table);
+    const char *missing = kw_hints_missing(table, record, arena), *given = names_given(table, record, arena);
+    if (lacks)
+        return kw_error_set(ret_error, KW_REFUSED,
+                            "table %s: put %s together with %s: paths of the table have these fields in "
+                            "their keys. Puts of some of them need %s in the table's policy",
+                            table->name, missing, given, lacks);
+    if (has_timestamp)
+        return kw_error_set(ret_error, KW_REFUSED,
+                            "table %s: put %s together with %s, or remove the timestamp: paths of the table "
+                            "have these fields in their keys",
+                            table->name, missing, given);
+    bool held = table->ordering.regime.atomics == KW_ATOMICS_HELD;
+    if (held)
+        kw_atomic_set_held_error(table->name, "put of some fields in a path's key", ret_error);
+    return !held;
+}
+
 bool
-kw_hints_check_put(const kw_table *table, const kw_record *record, bool has_timestamp, kw_arena *arena,
+kw_hints_check_put(const kw_call *call, const kw_table *table, const kw_record *record, bool has_timestamp,
                    kw_error *ret_error)
 {
     if (table->hint_paths_count == 0)
         return true;
     kw_hint_put put = kw_hints_put_of(table, record);
     if (put.part == KW_HINT_PARTIAL)
-        return kw_error_set(
-            ret_error, KW_REFUSED,
-            "table %s: put %s together with %s: paths of the table have these fields in their "
-            "keys",
-            table->name, kw_hints_missing(table, record, arena), names_given(table, record, arena));
-    if (put.part == KW_HINT_FULL && has_timestamp && table->ordering.regime.order == KW_WRITE_ORDER_STORE)
+        return check_partial(call, table, record, has_timestamp, ret_error);
+    if (put.part == KW_HINT_FULL && has_timestamp && table->ordering.regime.order == KW_WRITE_ORDER_STORE) {
+        g_autoptr(kw_arena) arena = kw_arena_new();
         return kw_error_set(ret_error, KW_REFUSED,
                             "table %s: a put of %s takes no timestamp, because paths of the table have these "
                             "fields in their keys; remove the timestamp, or set order: stamp",
                             table->name, names_given(table, record, arena));
+    }
     return true;
 }
 
+kw_hint_fields
+kw_hints_tuple(const kw_path *path)
+{
+    kw_hint_fields tuple = 0;
+    for (size_t i = 0; i < path->tuple_count; i++)
+        tuple |= (kw_hint_fields)1 << path->table->tuple_bits[path->tuple[i]];
+    return tuple;
+}
+
+bool
+kw_hints_can_expire(const kw_path *path)
+{
+    const kw_table *table = path->table;
+    for (size_t i = 0; i < path->tuple_count; i++)
+        for (size_t j = 0; j < table->model->families_count; j++) {
+            const kw_model_family *family = &table->model->families[j];
+            if (family->ttl_seconds > 0 &&
+                kw_bytes_equal(table->fields[path->tuple[i]].family, kw_bytes_of_text(family->name)))
+                return true;
+        }
+    return false;
+}
+
 /* --- rows ------------------------------------------------------------------------------------------ */
+
+kw_record
+kw_hints_stored(const kw_table *table, const kw_record *record, kw_arena *arena)
+{
+    kw_record stored = kw_record_new(table, arena);
+    memcpy(stored.values, record->values, table->fields_count * sizeof *stored.values);
+    for (size_t i = 0; i < table->fields_count; i++) {
+        const kw_field *field = &table->fields[i];
+        kw_error error;
+        if (table->tuple_bits[i] == KW_IN_NO_TUPLE || field->type != KW_FIELD_DOUBLE ||
+            record->values[i].kind == KW_VALUE_NONE)
+            continue;
+        kw_bytes cell = kw_field_encode_cell(field, record->values[i], arena);
+        bool decoded = kw_field_decode_cell(table, field, cell, arena, &stored.values[i], &error);
+        g_assert(decoded);
+    }
+    return stored;
+}
+
+bool
+kw_hint_encode(const kw_placement *placement, const kw_record *record, kw_buffer *scratch, kw_arena *arena,
+               kw_hint *ret_hint, kw_error *ret_error)
+{
+    scratch->size = 0;
+    if (!kw_layout_encode(placement->layout, record, scratch, ret_error))
+        return false;
+    *ret_hint = (kw_hint){placement, kw_arena_copy(arena, kw_buffer_bytes(scratch))};
+    return true;
+}
 
 bool
 kw_hints_of(const kw_table *table, const kw_record *record, kw_arena *arena, kw_hint **ret_hints,
@@ -90,6 +176,7 @@ kw_hints_of(const kw_table *table, const kw_record *record, kw_arena *arena, kw_
 {
     g_auto(kw_buffer) scratch = KW_BUFFER_EMPTY;
     bool good = true;
+    kw_record stored = kw_hints_stored(table, record, arena);
     *ret_hints = KW_ARENA_ARRAY(arena, kw_hint, table->placements_count);
     *ret_count = 0;
     for (size_t i = 0; good && i < table->placements_count; i++) {
@@ -97,11 +184,8 @@ kw_hints_of(const kw_table *table, const kw_record *record, kw_arena *arena, kw_
         if (placement->content != KW_CONTENT_HINTS || !placement->role.put ||
             !kw_path_has_record(placement->path, record))
             continue;
-        scratch.size = 0;
-        good = kw_layout_encode(placement->layout, record, &scratch, ret_error);
-        if (good)
-            (*ret_hints)[(*ret_count)++] =
-                (kw_hint){placement, kw_arena_copy(arena, kw_buffer_bytes(&scratch))};
+        good = kw_hint_encode(placement, &stored, &scratch, arena, &(*ret_hints)[*ret_count], ret_error);
+        *ret_count += good;
     }
     return good;
 }
@@ -109,9 +193,9 @@ kw_hints_of(const kw_table *table, const kw_record *record, kw_arena *arena, kw_
 /* --- writes ---------------------------------------------------------------------------------------- */
 
 kw_write
-kw_hint_write(const kw_call *call, const kw_table *table, const kw_hint *hint)
+kw_hint_write(const kw_call *call, const kw_table *table, const kw_hint *hint, kw_arena *arena)
 {
-    kw_cell *cell = KW_ARENA_NEW(call->arena, kw_cell);
+    kw_cell *cell = KW_ARENA_NEW(arena, kw_cell);
     *cell = (kw_cell){.family = table->default_family};
     return (kw_write){.kind = KW_WRITE_PUT,
                       .table = hint->placement->store_table,
@@ -151,7 +235,7 @@ add_record(writing *self, size_t index, const kw_record *record, kw_error *ret_e
         size_t at = self->writes_count++;
         self->hints[at] = &hints[i];
         self->records[at] = index;
-        self->writes[at] = kw_hint_write(self->call, self->table, &hints[i]);
+        self->writes[at] = kw_hint_write(self->call, self->table, &hints[i], self->call->arena);
         self->list[at] = &self->writes[at];
     }
     return true;

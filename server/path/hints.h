@@ -25,18 +25,36 @@ kw_hint_put kw_hints_put_of(const kw_table *table, const kw_record *record);
 /* The names of the fields that a partial put lacks, for example "created, seller". In the arena. */
 const char *kw_hints_missing(const kw_table *table, const kw_record *record, kw_arena *arena);
 
-/* False, with REFUSED or INVALID, if the put cannot be executed by writing the hints and then the row: it is
- * partial, or it has a timestamp although the order of writes is `store`. */
-bool kw_hints_check_put(const kw_table *table, const kw_record *record, bool has_timestamp, kw_arena *arena,
-                        kw_error *ret_error);
+/* The fields that the put gives. */
+kw_hint_fields kw_hints_given(const kw_table *table, const kw_record *record);
+
+/* False, with REFUSED, if the put has a timestamp and cannot have one, or if it is partial and the table does
+ * not allow operations that read and then write (partial.h); with UNAVAILABLE while the table holds them. */
+bool kw_hints_check_put(const kw_call *call, const kw_table *table, const kw_record *record,
+                        bool has_timestamp, kw_error *ret_error);
+
+/* The fields of a hint path's tuple. */
+kw_hint_fields kw_hints_tuple(const kw_path *path);
+
+/* True if hints of the path can have a TTL. */
+bool kw_hints_can_expire(const kw_path *path);
+
+/* The record with the values that a read returns after they were stored: a double can lose digits in its
+ * column. Only fields of tuples; in the arena. */
+kw_record kw_hints_stored(const kw_table *table, const kw_record *record, kw_arena *arena);
 
 /* The hints of the record in all placements that puts write; of a path only if its tuple is complete. At most
  * one for each placement of the table. In the arena. INVALID if a key rule cannot encode the record. */
 bool kw_hints_of(const kw_table *table, const kw_record *record, kw_arena *arena, kw_hint **ret_hints,
                  size_t *ret_count, kw_error *ret_error);
 
-/* The write of a hint, without a timestamp. The hint must outlive it. */
-kw_write kw_hint_write(const kw_call *call, const kw_table *table, const kw_hint *hint);
+/* The hint of a record whose tuple is complete, in the arena. INVALID if the key rule cannot encode it.
+ * `scratch` can be reused by the next call. */
+bool kw_hint_encode(const kw_placement *placement, const kw_record *record, kw_buffer *scratch,
+                    kw_arena *arena, kw_hint *ret_hint, kw_error *ret_error);
+
+/* The write of a hint, without a timestamp, in the arena. The hint must outlive it. */
+kw_write kw_hint_write(const kw_call *call, const kw_table *table, const kw_hint *hint, kw_arena *arena);
 
 /* Writes the hints of records. errors[i].code is KW_OK if all hints of record i are in the store; otherwise
  * the error says why its row must not be written: the write of the record is FAILED. A row must be sent

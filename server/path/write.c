@@ -1,8 +1,8 @@
 /* On a table with hint paths, a put also writes the record's hints: with one writer in the same commit, else
- * before the rows. */
+ * before the rows. Partial puts are executed one by one, after the other puts of the call. */
 #include "path/write.h"
 
-#include "path/hints.h"
+#include "path/partial.h"
 #include "path/rows.h"
 #include "path/stamp.h"
 
@@ -29,6 +29,10 @@ struct kw_batch {
     kw_written_record *results;
     addition *additions; /* the records to write, in the order of kw_batch_add */
     size_t additions_count;
+    kw_partial_put *partials; /* the partial puts; they are not among the additions */
+    size_t *partial_indexes;  /* of their records */
+    size_t partials_count;
+    kw_written *partial_results;
     kw_write *writes;
     const kw_placement **placements; /* parallel to writes */
     const kw_write **list;
@@ -87,6 +91,10 @@ kw_batch_begin(kw_call *call, const kw_table *table, const kw_item *items, size_
                         .user = user};
     batch->results = new_results(call, count);
     batch->additions = KW_ARENA_ARRAY(call->arena, addition, count);
+    if (table->hint_paths_count) {
+        batch->partials = KW_ARENA_ARRAY(call->arena, kw_partial_put, count);
+        batch->partial_indexes = KW_ARENA_ARRAY(call->arena, size_t, count);
+    }
     return batch;
 }
 
@@ -105,10 +113,23 @@ kw_batch_refuse(kw_batch *batch, size_t index, const kw_error *error)
     batch->results[index].error = *error;
 }
 
+static bool
+is_partial(const kw_batch *batch, size_t index, const kw_write *form)
+{
+    return batch->table->hint_paths_count && form->kind == KW_WRITE_PUT &&
+           kw_hints_put_of(batch->table, &batch->items[index].record).part == KW_HINT_PARTIAL;
+}
+
 void
 kw_batch_add(kw_batch *batch, size_t index, const kw_write *form)
 {
-    g_assert(index < batch->count && batch->additions_count < batch->count);
+    g_assert(index < batch->count && batch->additions_count + batch->partials_count < batch->count);
+    if (is_partial(batch, index, form)) {
+        batch->partial_indexes[batch->partials_count] = index;
+        batch->partials[batch->partials_count++] =
+            (kw_partial_put){.record = &batch->items[index].record, .form = *form};
+        return;
+    }
     batch->additions[batch->additions_count++] = (addition){.index = index, .form = *form};
 }
 
@@ -174,7 +195,7 @@ add_hints(kw_batch *batch, const addition *added, kw_error *ret_error)
         return false;
     for (size_t i = 0; i < count; i++) {
         kw_write *write = &batch->writes[batch->writes_count];
-        *write = kw_hint_write(batch->call, batch->table, &hints[i]);
+        *write = kw_hint_write(batch->call, batch->table, &hints[i], batch->call->arena);
         write->durability = batch->options.durability;
         batch->placements[batch->writes_count++] = hints[i].placement;
     }
@@ -242,6 +263,41 @@ sum_up(const kw_batch *batch, const addition *added, kw_written_record *result)
         sum_up_failure(batch, added, failed, result);
 }
 
+/* --- partial puts ---------------------------------------------------------------------------------- */
+
+static void
+partials_written(void *user)
+{
+    kw_batch *batch = user;
+    for (size_t i = 0; i < batch->partials_count; i++) {
+        kw_written_record *result = &batch->results[batch->partial_indexes[i]];
+        result->outcome = batch->partial_results[i].outcome;
+        result->error = batch->partial_results[i].error;
+    }
+    batch->after(batch);
+}
+
+static void
+write_partials(void *user)
+{
+    kw_batch *batch = user;
+    batch->partial_results = KW_ARENA_ARRAY(batch->call->arena, kw_written, batch->partials_count);
+    kw_partial_puts_write(batch->call, batch->table, batch->partials, batch->partials_count,
+                          batch->options.durability, batch->partial_results, partials_written, batch);
+}
+
+/* The additions are done. */
+static void
+go_on(kw_batch *batch)
+{
+    if (batch->partials_count)
+        kw_call_guard(batch->call, write_partials, batch);
+    else
+        batch->after(batch);
+}
+
+/* --- the end of the additions ---------------------------------------------------------------------- */
+
 /* The records are removed. If an association row could not be removed, the outcome is UNKNOWN: that row
  * refers to rows that no longer exist. */
 static void
@@ -260,7 +316,7 @@ forgotten(void *user, const kw_error *errors)
                         "remove it again",
                         batch->table->name, batch->table->locators->path->name);
     }
-    batch->after(batch);
+    go_on(batch);
 }
 
 /* Removes the association rows of the records that were removed as a whole. They are removed after the
@@ -289,7 +345,7 @@ all_written(void *user)
     if (batch->table->locators)
         forget_removed(batch);
     else
-        batch->after(batch);
+        go_on(batch);
 }
 
 static void
@@ -383,13 +439,13 @@ kw_batch_send(kw_batch *batch, void (*after)(kw_batch *batch))
     kw_error error;
     batch->after = after;
     if (batch->additions_count == 0) {
-        after(batch);
+        go_on(batch);
     } else if (allocate_writes(batch, &error)) {
         find_rows(batch);
     } else {
         for (size_t i = 0; i < batch->additions_count; i++)
             kw_batch_refuse(batch, batch->additions[i].index, &error);
-        after(batch);
+        go_on(batch);
     }
 }
 

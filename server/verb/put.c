@@ -23,7 +23,7 @@ add(put *self, size_t index)
     kw_error error;
     bool good = found->code == KW_OK;
     if (!good || !kw_record_check(self->table, &item->record, &error) ||
-        !kw_hints_check_put(self->table, &item->record, self->has_timestamp, self->call->arena, &error)) {
+        !kw_hints_check_put(self->call, self->table, &item->record, self->has_timestamp, &error)) {
         kw_batch_refuse(self->batch, index, good ? &error : found);
         return;
     }

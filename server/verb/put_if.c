@@ -1,9 +1,10 @@
 /* put_if: writes a record atomically if one of its stored fields or entries meets a condition. The store
  * compares in one row and writes all rows of the record (path/atomic.h says how, and which tables allow it).
+ * If it gives some fields of a hint path's tuple, its hints depend on what the record has (path/partial.h).
  * Generates missing fields first, as a put does; they are lost if the condition is not met. */
 #include "path/atomic.h"
 #include "path/cells.h"
-#include "path/hints.h"
+#include "path/partial.h"
 #include "path/stamp.h"
 #include "verb/verb.h"
 
@@ -15,6 +16,7 @@ typedef struct put_if {
     kw_filling filling;
     kw_write write;
     kw_check check;
+    const kw_derivation *derivation; /* of a partial put */
     kw_put_if_done done;
     void *user;
 } put_if;
@@ -82,7 +84,7 @@ make_write(put_if *self, kw_error *ret_error)
         return false;
     kw_record_cells(table, self->record, call->arena, &self->write);
     return check_counters(self, ret_error) &&
-           kw_hints_check_put(table, self->record, options->has_timestamp, call->arena, ret_error) &&
+           kw_hints_check_put(call, table, self->record, options->has_timestamp, ret_error) &&
            kw_stamp_of(options, &self->write.timestamp, ret_error);
 }
 
@@ -108,7 +110,10 @@ decided(void *user, kw_outcome outcome, bool applied, const kw_error *error)
 static void
 send_write(put_if *self)
 {
-    kw_store_handle_write_if(self->call->handle, &self->write, &self->check, decided, self);
+    if (self->derivation)
+        kw_store_handle_write_derived(self->call->handle, &self->write, self->derivation, decided, self);
+    else
+        kw_store_handle_write_if(self->call->handle, &self->write, &self->check, decided, self);
 }
 
 /* The hints are in the store before the record can have these values. If the condition is not met, they are
@@ -124,6 +129,13 @@ hints_written(void *user, const kw_error *errors, kw_deadline row_deadline)
         fail(self, &errors[0]);
 }
 
+static bool
+is_partial(const put_if *self)
+{
+    return self->table->hint_paths_count &&
+           kw_hints_put_of(self->table, self->record).part == KW_HINT_PARTIAL;
+}
+
 static void
 found(void *user, const kw_atomic_rows *rows, const kw_error *error)
 {
@@ -136,7 +148,9 @@ found(void *user, const kw_atomic_rows *rows, const kw_error *error)
     self->write.row = rows->first.row;
     self->write.others = rows->others;
     self->write.others_count = rows->others_count;
-    if (self->table->hint_paths_count)
+    if (is_partial(self))
+        self->derivation = kw_partial_derivation(self->call, self->table, self->record, &self->check);
+    if (self->table->hint_paths_count && !self->derivation)
         kw_hints_write(self->call, self->table, &self->record, 1, hints_written, self);
     else
         send_write(self);
