@@ -384,16 +384,17 @@ static const kw_setting table_settings[] = {
      .least = 0,
      .most = 32,
      .section = &path_section,
-     .about = "Further paths to the records, by name. Each write goes to every path."},
+     .about = "Further paths to the records, by name. Each write goes to every path. The key of a path can "
+              "have fields that change."},
     {.name = "order",
      .kind = KW_KIND_CHOICE,
      .flags = KW_SETTING_NULLABLE,
      .offset = offsetof(kw_draft_table, table.order),
      .choices = orders,
      .about = "Where the timestamps of writes come from. store: from the store. stamp: from the gateways, "
-              "which measure the store's clock and wait for it. Tables with several paths need stamp. See "
-              "keyway-ordering(7).",
-     .holds = "store for tables with one path, stamp for tables with several"},
+              "which measure the store's clock and wait for it. Tables with several paths that hold records "
+              "need stamp. See keyway-ordering(7).",
+     .holds = "store for tables with one path that holds records, stamp for tables with several"},
     {.name = "atomics",
      .kind = KW_KIND_SWITCH,
      .offset = offsetof(kw_draft_table, table.atomics),
