@@ -275,9 +275,4 @@ kw_notes_ranges(kw_notes *notes, const kw_path_analysis *analysis, const kw_norm
     note_fan_out(notes, normalized, analysis, ranges);
     note_groups(notes, analysis, ranges);
     note_order(notes, analysis, ranges);
-    if (analysis->path->content == KW_CONTENT_HINTS)
-        note(notes,
-             "each row of path %s names a record, which is then read from path %s; records whose values "
-             "have changed are dropped",
-             analysis->path->name, analysis->path->table->paths->name);
 }

@@ -239,7 +239,7 @@ class HintSteps(ComingBackCase):
         self.assertNotIn(f"store table {self.name}_by_state", without)
         self.assertIn("path by_state: a put that gives no field in its key that can change writes no row here", without)
         query = keyway(gateway, "explain", "orders", "--path", "by_state", "--where", "state=new")[0]
-        self.assertIn("each row of path by_state names a record, which is then read from path primary", query)
+        self.assertIn("path by_state leads to the rows of path primary", query)
         data = gateway.data()
         self.assertEqual([path.hints for path in data.describe("orders").paths], [None, True])
         data.close()
