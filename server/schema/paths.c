@@ -445,6 +445,26 @@ number_tuples(const compiling *self)
     return fields;
 }
 
+/* A hint must name its record: its key holds all identity fields exactly. */
+static bool
+check_hints_name_records(const compiling *self)
+{
+    bool good = true;
+    const kw_table *table = self->table;
+    for (size_t index = 1; index < table->queried_paths_count; index++)
+        for (size_t number = 0; number < table->fields_count; number++) {
+            const kw_path *path = &table->paths[index];
+            if (path->content == KW_CONTENT_HINTS && table->paths[0].layout->units[number] &&
+                kw_layout_holds_coarsely(path->layout, number))
+                good = kw_diagnostics_add(self->diagnostics, path->model->mark,
+                                          "remove the unit of the field, in all paths of the table",
+                                          "path %s: field %s has a coarser unit in the key, so a row of this "
+                                          "path does not say which record it leads to",
+                                          path->name, table->fields[number].name);
+        }
+    return good;
+}
+
 /* The hints of a record name its identity, and lead to its row in the primary path. */
 static bool
 settle_hint_paths(const compiling *self)
@@ -457,6 +477,8 @@ settle_hint_paths(const compiling *self)
                                   "use fewer paths over fields that change",
                                   "table %s: the keys of its paths have more than %d fields that can change",
                                   table->name, KW_TUPLE_FIELDS_MAX);
+    if (!check_hints_name_records(self))
+        return false;
     return !table->chosen ||
            kw_diagnostics_add(
                self->diagnostics, table->model->mark, "use a salt of fields, for example salt: {of: [...]}",

@@ -244,6 +244,10 @@ KW_TEST(test_hint_paths, "/schema/snapshot/hint_paths")
                    "    updates: false\n    key: [{salt: {algorithm: random, buckets: 2}}, {field: id}]\n"
                    "    paths: {p: {key: [{field: n}, {field: id}]}}\n",
                    "needs to find the row of a record, but each put chooses a bucket");
+    assert_refused("    fields: {id: string, n: int, ts: {type: timestamp, column: 'd:ts'}}\n"
+                   "    key: [{field: id}, {field: {name: ts, unit: s}}]\n"
+                   "    paths: {p: {key: [{field: n}, {field: {name: ts, unit: s}}, {field: id}]}}\n",
+                   "path p: field ts has a coarser unit in the key");
 }
 
 /* Problems of fields are reported beside those of paths. */
