@@ -18,6 +18,7 @@
 
 static _Atomic int syncs;
 static _Atomic bool disk_fails;
+static _Atomic bool disk_waits, disk_is_waiting;
 
 /* Declared again for -Wmissing-prototypes, because not every unistd.h declares it. */
 int fdatasync(int file);
@@ -25,6 +26,10 @@ int fdatasync(int file);
 int
 fdatasync(int file)
 {
+    while (atomic_load(&disk_waits)) {
+        atomic_store(&disk_is_waiting, true);
+        g_usleep(100);
+    }
     if (atomic_load(&disk_fails)) {
         errno = EIO;
         return -1;
@@ -115,6 +120,36 @@ KW_TEST(test_shared_sync, "/committer/shared_sync")
     g_assert_cmpint(kw_metrics_read(KW_METRIC_commits) - commits, <=, 2); /* one loop iteration */
     for (int i = 0; i < PUTS; i++)
         embedded_fixture_expect_row(&fixture, "t", rows[i], "d:a@1=x");
+    embedded_fixture_clear(&fixture);
+}
+
+/* A write that is not visible yet has got its timestamp long ago: the earliest time is not above it. */
+KW_TEST(test_earliest, "/committer/earliest")
+{
+    embedded_fixture fixture;
+    setup(&fixture);
+    group one = {.started = 1};
+    kw_write write = make_put("row", KW_TIMESTAMP_NONE);
+    int64_t before_ms, earliest_ms, after_ms;
+    g_assert_true(kw_store_earliest_ms(fixture.store, &before_ms));
+    g_assert_cmpint(kw_clock_wall_ms() - before_ms, <, 10000);
+    atomic_store(&disk_waits, true);
+    kw_store_handle_write(fixture.sync.handle, &write, count_done, &one);
+    while (!atomic_load(&disk_is_waiting))
+        uv_run(kw_loop_uv(fixture.sync.loop), UV_RUN_NOWAIT);
+    g_usleep(20000);
+    g_assert_true(kw_store_earliest_ms(fixture.store, &earliest_ms));
+    atomic_store(&disk_waits, false);
+    kw_sync_wait(&fixture.sync, &one.done);
+    kw_get get = {.table = B("t"), .row = B("row"), .deadline = KW_DEADLINE_NONE};
+    kw_error error;
+    kw_rows *rows = kw_sync_get(&fixture.sync, &get, &error);
+    int64_t written_ms = rows->rows[0].cells[0].timestamp;
+    g_assert_cmpint(before_ms, <=, written_ms);
+    g_assert_cmpint(earliest_ms, <=, written_ms);
+    while (!kw_store_earliest_ms(fixture.store, &after_ms) || after_ms <= written_ms)
+        g_usleep(1000); /* the round has ended */
+    kw_rows_free(rows);
     embedded_fixture_clear(&fixture);
 }
 

@@ -68,6 +68,40 @@ KW_TEST(test_round_trip, "/gather/cursor/round trip")
     kw_keyring_unref(keyring);
 }
 
+/* A cursor of a query by a hint path has more; the others do not grow. */
+KW_TEST(test_hints, "/gather/cursor/hints")
+{
+    kw_keyring *keyring = keyring_of("a key of 16 bytes");
+    g_auto(kw_buffer) without = KW_BUFFER_EMPTY, with = KW_BUFFER_EMPTY;
+    kw_cursor more = example, got;
+    kw_error error;
+    more.skip_undecodable = true;
+    kw_cursor_seal(keyring, &more, &without);
+    more.hints = KW_BYTES_LITERAL("12345678");
+    kw_cursor_seal(keyring, &more, &with);
+    g_assert_cmpuint(with.size, ==, without.size + 4 + 8);
+    g_assert_true(kw_cursor_open(keyring, kw_buffer_bytes(&without), 5999, 1000, &got, &error));
+    g_assert_cmpuint(got.hints.size, ==, 0);
+    g_assert_true(kw_cursor_open(keyring, kw_buffer_bytes(&with), 5999, 1000, &got, &error));
+    assert_bytes(got.hints, more.hints);
+    g_assert_true(got.skip_undecodable && got.position.started);
+    kw_keyring_unref(keyring);
+}
+
+/* The hash depends on the key and on all bytes, and is the same for all gateways with the key. */
+KW_TEST(test_hash, "/gather/cursor/hash")
+{
+    kw_bytes keys[] = {KW_BYTES_LITERAL("a key of 16 bytes"), KW_BYTES_LITERAL("another of 16 bytes")};
+    kw_bytes row = KW_BYTES_LITERAL("row 1"), other = KW_BYTES_LITERAL("row 2");
+    kw_keyring *two = kw_keyring_new(keys, 2), *one = keyring_of("another of 16 bytes");
+    g_assert_cmpuint(kw_keyring_count(two), ==, 2);
+    g_assert_cmphex(kw_keyring_hash(two, 1, row), ==, kw_keyring_hash(one, 0, row));
+    g_assert_cmphex(kw_keyring_hash(two, 0, row), !=, kw_keyring_hash(two, 1, row));
+    g_assert_cmphex(kw_keyring_hash(one, 0, row), !=, kw_keyring_hash(one, 0, other));
+    kw_keyring_unref(two);
+    kw_keyring_unref(one);
+}
+
 static void
 assert_rejected(const kw_keyring *keyring, kw_bytes sealed, int64_t now_ms, const char *text)
 {
