@@ -225,19 +225,17 @@ static bool
 make_for_hints(kw_call *call, const kw_scan_request *request, const kw_plan *plan, kw_pushdown *push,
                kw_error *ret_error)
 {
-    const char *path = plan->path->name, *primary = plan->query->table->paths[0].name;
     if (request->filter.size)
         return kw_error_set(
             ret_error, KW_INVALID,
             "table %s: path %s has fields that can change in its key, so its rows have no cells for a "
             "filter; use conditions, or another path",
-            plan->query->table->name, path);
+            plan->query->table->name, plan->path->name);
     use_patterns(plan, call->arena, push);
     if (plan->ranges_count)
         note(push, kw_arena_printf(call->arena,
-                                   "path %s leads to the rows of path %s: a page takes at least 2 round "
-                                   "trips, the %s and then one multi-get",
-                                   path, primary, plan->point ? "point reads" : "range scans in parallel"));
+                                   "a page takes at least 2 round trips: %s, then one multi-get of records",
+                                   plan->point ? "point reads" : "range scans in parallel"));
     return true;
 }
 
