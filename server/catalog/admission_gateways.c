@@ -138,7 +138,8 @@ add_stamped(const kw_admission *admission, size_t table, const kw_facts *facts, 
 }
 
 /* The table before the paths of the record were added. The policy of that time can have allowed atomic
- * operations or not; if the order is `stamp`, the catalog does not show which. So there are two forms. */
+ * operations or not; if the order is `stamp`, the catalog does not show which. So there are two forms; one if
+ * hint paths are added. */
 static void
 add_without_added(const kw_admission *admission, size_t table, const kw_change_record *record, accepted *to)
 {
@@ -148,12 +149,14 @@ add_without_added(const kw_admission *admission, size_t table, const kw_change_r
     for (size_t i = 0; i < wanted->paths_count; i++)
         if (!kw_change_has_path(record, wanted->paths[i].name))
             form->paths[form->paths_count++] = wanted->paths[i];
+    to->forms[to->count++] = form;
+    if (record->hints) /* the table keeps its order */
+        return;
     kw_facts *other = with_space(form, 0, admission->arena);
     form->order_given = other->order_given = false;
     form->order = "stamp";
     other->order = "store";
     other->atomics = false;
-    to->forms[to->count++] = form;
     to->forms[to->count++] = other;
 }
 

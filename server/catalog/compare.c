@@ -86,8 +86,8 @@ typedef struct comparing {
 
 /* --- paths over fields that can change ------------------------------------------------------------- */
 
-static const kw_path_facts *
-find_hints(const kw_facts *facts)
+const kw_path_facts *
+kw_facts_find_hints(const kw_facts *facts)
 {
     for (size_t i = 0; facts && i < facts->paths_count; i++)
         if (facts->paths[i].hints && kw_path_facts_serving(&facts->paths[i]))
@@ -106,8 +106,8 @@ find_obstacle(const comparing *self, const kw_path_facts *path)
         return path;
     if (self->evidence->one_writer && !primary)
         return NULL;
-    const kw_path_facts *recorded = find_hints(self->recorded);
-    return recorded ? recorded : find_hints(self->wanted);
+    const kw_path_facts *recorded = kw_facts_find_hints(self->recorded);
+    return recorded ? recorded : kw_facts_find_hints(self->wanted);
 }
 
 /* done: for example "added". remedy: without the copy of the rows. */
@@ -457,7 +457,7 @@ refuse_atomics(const comparing *self, kw_error *ret_error)
 static bool
 check_allowed_atomics(const comparing *self, kw_error *ret_error)
 {
-    const kw_path_facts *hints = find_hints(self->wanted);
+    const kw_path_facts *hints = kw_facts_find_hints(self->wanted);
     return !hints || self->evidence->one_writer ||
            kw_error_set(ret_error, KW_REFUSED,
                         "table %s: its rows were written with atomics: false, and this policy has atomics: "

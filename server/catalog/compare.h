@@ -53,6 +53,9 @@ bool kw_facts_compare(const kw_facts *recorded, const kw_facts *wanted, const kw
 /* True if `wanted` is the recorded table under another name: the same paths, placements and marker. */
 bool kw_facts_is_renamed(const kw_facts *recorded, const kw_facts *wanted);
 
+/* The first path over fields that can change that is served; NULL: there is none. facts: NULL is allowed. */
+const kw_path_facts *kw_facts_find_hints(const kw_facts *facts);
+
 /* True if the recorded facts have the path, and each placement of `wanted` is one of its live placements (the
  * same layout, key rule and store table). The recorded path can have another one. */
 bool kw_facts_has_path(const kw_facts *recorded, const kw_path_facts *wanted);

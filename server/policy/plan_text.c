@@ -125,8 +125,11 @@ is_added(const kw_table *old, const kw_path *path)
 static void
 describe_added(const kw_path *path, kw_buffer *lines)
 {
-    kw_buffer_printf(lines, "  path %s: its rows are copied from path %s to store table ", path->name,
-                     path->table->paths->name);
+    bool hints = path->content == KW_CONTENT_HINTS;
+    kw_buffer_printf(lines,
+                     hints ? "  path %s: hints of all rows of path %s are written to store table "
+                           : "  path %s: its rows are copied from path %s to store table ",
+                     path->name, path->table->paths->name);
     describe_placement(path->placements, lines);
     kw_buffer_append_text(lines, ", while the table is served.\n");
 }
@@ -142,10 +145,26 @@ describe_new_order(const kw_table *table, kw_buffer *lines)
                               "fail (UNAVAILABLE) if their deadline passes first.\n");
 }
 
-/* What the additions of all paths mean. */
-static void
-describe_additions(const kw_table *table, kw_buffer *lines)
+static bool
+adds_hints(const kw_table *old, const kw_table *fresh)
 {
+    bool hints = false;
+    for (size_t i = 0; i < fresh->queried_paths_count; i++)
+        hints = hints || (fresh->paths[i].content == KW_CONTENT_HINTS && is_added(old, &fresh->paths[i]));
+    return hints;
+}
+
+/* What the additions of all paths mean. A policy adds either paths with records or hint paths. */
+static void
+describe_additions(const kw_table *old, const kw_table *table, kw_buffer *lines)
+{
+    if (adds_hints(old, table)) {
+        kw_buffer_append_text(
+            lines, "    From now on puts write hints, and a put of some of the fields of the path's key is "
+                   "executed in another way or refused (keyway-policy(5)). Queries can use the path when all "
+                   "hints are written.\n");
+        return;
+    }
     bool store_order = table->ordering.regime.order == KW_WRITE_ORDER_STORE;
     if (!table->regime_of_change) {
         kw_buffer_append_text(
@@ -192,7 +211,7 @@ describe_key_changes(const kw_table *old, const kw_table *fresh, kw_buffer *line
         }
     }
     if (adds)
-        describe_additions(fresh, lines);
+        describe_additions(old, fresh, lines);
     return adds || copies;
 }
 

@@ -7,6 +7,7 @@
 #include "policy/propose_drop.h"
 
 #include "base/clock.h"
+#include "catalog/compare.h"
 
 #include <glib.h>
 #include <string.h>
@@ -198,11 +199,8 @@ kw_change_keeps_order(const kw_change_proposal *proposal, const kw_table *table)
 static bool
 has_hints(const kw_change_proposal *proposal, const kw_table *table)
 {
-    const kw_facts *facts = kw_admission_recorded(proposal->preview, table->number);
-    bool any = table->hint_paths_count > 0;
-    for (size_t i = 0; facts && i < facts->paths_count; i++)
-        any = any || (facts->paths[i].hints && kw_path_facts_serving(&facts->paths[i]));
-    return any;
+    return table->hint_paths_count > 0 ||
+           kw_facts_find_hints(kw_admission_recorded(proposal->preview, table->number));
 }
 
 bool
@@ -411,11 +409,11 @@ explain_table(const kw_change_proposal *proposal, const kw_table *table, kw_admi
     kw_error reason;
     bool changing = is_changing(table, preview);
     if (kw_change_explain_atomics(proposal, table, &reason) ||
-        (can_change_paths(proposal, table) && (kw_change_explain_paths(proposal, table, &reason) ||
-                                               (changing ? explain_cancel(proposal, table, &reason)
-                                                         : explain_several(table, preview, &reason) ||
-                                                               explain_too_many(proposal, table, &reason) ||
-                                                               explain_missing(proposal, table, &reason)))))
+        kw_change_explain_paths(proposal, table, &reason) ||
+        (can_change_paths(proposal, table) &&
+         (changing ? explain_cancel(proposal, table, &reason)
+                   : explain_several(table, preview, &reason) || explain_too_many(proposal, table, &reason) ||
+                         explain_missing(proposal, table, &reason))))
         kw_admission_explain(preview, table->number, &reason);
 }
 

@@ -5,6 +5,7 @@
 #include "policy/propose_drop.h"
 
 #include "base/clock.h"
+#include "catalog/compare.h"
 
 #include <glib.h>
 
@@ -23,6 +24,15 @@ has_rule_of(const kw_path *path, const kw_placement_facts *recorded)
            g_str_equal(recorded->fingerprint, kw_layout_fingerprint(path->layout));
 }
 
+/* Hint paths can be added to a table that has some; with several writers, other paths cannot. */
+static bool
+can_add(const kw_change_proposal *proposal, const kw_path *path)
+{
+    return path->content == KW_CONTENT_HINTS ||
+           !kw_facts_find_hints(kw_admission_recorded(proposal->preview, path->table->number)) ||
+           kw_change_is_free(proposal, path->table, path);
+}
+
 size_t
 kw_change_list_added(const kw_change_proposal *proposal, const kw_table *table, const kw_path **ret_paths)
 {
@@ -32,7 +42,7 @@ kw_change_list_added(const kw_change_proposal *proposal, const kw_table *table, 
     for (size_t i = 0; i < table->queried_paths_count; i++) {
         const kw_path *path = &table->paths[i];
         const kw_placement_facts *recorded = recorded_placement(proposal, table, path->name);
-        if (!recorded && !kw_change_is_free(proposal, table, path))
+        if (!recorded && !can_add(proposal, path))
             return 0;
         if (!recorded)
             ret_paths[count++] = path;
@@ -135,7 +145,6 @@ begin(const kw_change_proposal *proposal, const kw_path *const *paths, size_t co
                                .adds = true,
                                .more = more,
                                .more_count = count - 1,
-                               .goal = KW_OLD(SPACED),
                                .holder = "",
                                .place_at_ms = now_ms,
                                .started_ms = now_ms,
@@ -143,6 +152,8 @@ begin(const kw_change_proposal *proposal, const kw_path *const *paths, size_t co
                                .reason = proposal->reason,
                                .example = ""};
     set_writers(proposal, table, &record);
+    record.hints = paths[0]->content == KW_CONTENT_HINTS;
+    record.goal = kw_change_copy_place(kw_change_ladder_of(&record));
     return record;
 }
 
@@ -157,6 +168,16 @@ kw_change_append(const kw_change_record *record, kw_change_record *records, size
     *count = kept + 1;
 }
 
+/* The places of a change that adds hint paths are others than those that add paths with records. */
+static bool
+are_alike(const kw_path *const *paths, size_t count)
+{
+    bool alike = true;
+    for (size_t i = 1; alike && i < count; i++)
+        alike = paths[i]->content == paths[0]->content;
+    return alike;
+}
+
 bool
 kw_change_propose_paths(const kw_change_proposal *proposal, const kw_table *table, kw_change_record *records,
                         size_t *count, kw_arena *arena)
@@ -165,6 +186,8 @@ kw_change_propose_paths(const kw_change_proposal *proposal, const kw_table *tabl
     size_t added_count = kw_change_list_added(proposal, table, added);
     if (added_count == 0 || added_count > KW_CHANGE_PATHS_MAX || kw_change_find_under_way(proposal, table) ||
         kw_change_missing_statement(proposal) || changes_atomics(proposal, table))
+        return false;
+    if (!are_alike(added, added_count))
         return false;
     kw_change_record record = begin(proposal, added, added_count, arena);
     kw_change_append(&record, records, count);
@@ -204,6 +227,12 @@ kw_change_explain_paths(const kw_change_proposal *proposal, const kw_table *tabl
         kw_error_set(ret_reason, KW_REFUSED,
                      "table %s: this policy adds %zu paths; at most %d can be added at once", table->name,
                      count, KW_CHANGE_PATHS_MAX);
+    else if (!are_alike(added, count))
+        kw_error_set(
+            ret_reason, KW_REFUSED,
+            "table %s: this policy adds paths over fields that can change and other paths; add them one "
+            "after the other",
+            table->name);
     else if (changes_atomics(proposal, table))
         explain_atomics(table, ret_reason);
     else if (missing)
