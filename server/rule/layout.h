@@ -120,7 +120,8 @@ const struct kw_zone *kw_layout_component_zone(const kw_layout *layout, size_t i
 bool kw_layout_splits(const kw_layout *layout, uint32_t regions, kw_arena *arena, kw_bytes **ret_keys,
                       size_t *ret_count, kw_error *ret_error);
 
-/* Split points derived from sample records, so that each region gets an equal share of the sample. */
+/* Split points derived from sample records, so that each region gets an equal share of the sample. Records
+ * whose values are NULL are skipped. */
 bool kw_layout_splits_of_sample(const kw_layout *layout, const kw_record *records, size_t records_count,
                                 uint32_t regions, kw_arena *arena, kw_bytes **ret_keys, size_t *ret_count,
                                 kw_error *ret_error);

@@ -93,16 +93,19 @@ compare_keys(const void *a, const void *b)
 
 static bool
 encode_sample(const kw_layout *layout, const kw_record *records, size_t count, kw_arena *arena,
-              kw_bytes *keys, kw_error *ret_error)
+              kw_bytes *keys, size_t *ret_count, kw_error *ret_error)
 {
     g_auto(kw_buffer) key = KW_BUFFER_EMPTY;
     bool good = true;
+    *ret_count = 0;
     for (size_t index = 0; good && index < count; index++) {
+        if (!records[index].values)
+            continue;
         key.size = 0;
         uint32_t choice = (uint32_t)(index % layout->choice.buckets);
         good = kw_layout_encode_chosen(layout, &records[index], choice, &key, ret_error) ||
                kw_error_prefix(ret_error, "sample record %zu", index + 1);
-        keys[index] = kw_arena_copy(arena, kw_buffer_bytes(&key));
+        keys[(*ret_count)++] = kw_arena_copy(arena, kw_buffer_bytes(&key));
     }
     return good;
 }
@@ -117,12 +120,12 @@ kw_layout_splits_of_sample(const kw_layout *layout, const kw_record *records, si
         return kw_error_set(ret_error, KW_INVALID, "table %s: a sample needs at least one record",
                             layout->table->name);
     kw_bytes *keys = KW_ARENA_ARRAY(arena, kw_bytes, count);
-    if (!encode_sample(layout, records, count, arena, keys, ret_error))
+    if (!encode_sample(layout, records, count, arena, keys, &count, ret_error))
         return false;
     qsort(keys, count, sizeof *keys, compare_keys);
     kw_bytes *cuts = KW_ARENA_ARRAY(arena, kw_bytes, regions - 1);
     size_t cuts_count = 0;
-    for (uint64_t part = 1; part < regions; part++) {
+    for (uint64_t part = 1; count > 0 && part < regions; part++) {
         kw_bytes cut = keys[count * part / regions];
         kw_bytes before = cuts_count ? cuts[cuts_count - 1]
                                      : keys[0]; /* no region before the first key, and no duplicates */

@@ -60,8 +60,12 @@ split_by_sample(const kw_create_request *request, const kw_placement *placement,
                 kw_split_keys *ret_splits, kw_error *ret_error)
 {
     kw_bytes *keys;
-    if (!kw_layout_splits_of_sample(placement->layout, request->sample, request->sample_count,
-                                    request->split_regions, arena, &keys, &ret_splits->count, ret_error))
+    kw_record *sample = KW_ARENA_ARRAY(arena, kw_record, request->sample_count);
+    for (size_t i = 0; i < request->sample_count; i++)
+        if (kw_path_has_record(placement->path, &request->sample[i]))
+            sample[i] = request->sample[i];
+    if (!kw_layout_splits_of_sample(placement->layout, sample, request->sample_count, request->split_regions,
+                                    arena, &keys, &ret_splits->count, ret_error))
         return false;
     ret_splits->keys = keys;
     return true;

@@ -165,6 +165,32 @@ KW_TEST(test_splits, "/verb/create/splits")
     desk_free(self);
 }
 
+static const char hinted[] = "store: {kind: embedded}\ntables:\n  t:\n    families: {d: {ttl: 10d}}\n"
+                             "    fields: {id: string, n: int, m: int}\n    key: [id]\n"
+                             "    paths:\n      by_n: {key: [n, id]}\n";
+
+/* Records that lack a field of the path's key are not in the path. */
+KW_TEST(test_sample_of_hints, "/verb/create/sample of a hint path")
+{
+    desk *self = desk_new(hinted);
+    kw_record sample[8];
+    for (size_t i = 0; i < G_N_ELEMENTS(sample); i++) {
+        g_autofree char *text = g_strdup_printf(i % 2 ? "id=%zu m=1" : "id=%zu n=%zu", i, i);
+        sample[i] = desk_record(self, "t", text);
+    }
+    kw_create_request request = {.table = desk_table(self, "t"),
+                                 .path = -1,
+                                 .has_splits = true,
+                                 .split_regions = 4,
+                                 .sample = sample,
+                                 .sample_count = G_N_ELEMENTS(sample)};
+    answer got = create(self, &request);
+    g_assert_cmpint(got.error.code, ==, KW_OK);
+    g_assert_cmpuint(got.tables[0].split_keys_count, ==, 3);
+    g_assert_cmpuint(got.tables[1].split_keys_count, ==, 3);
+    desk_free(self);
+}
+
 static char *
 policy_with_splits(const char *splits)
 {
@@ -294,5 +320,18 @@ KW_TEST(test_explain, "/verb/explain")
     g_assert_false(kw_verb_explain(&self->call, &request, NULL, &plan, &error));
     g_assert_cmpint(error.code, ==, KW_INVALID);
     g_assert_cmpuint(self->control->operations, ==, 0);
+    desk_free(self);
+}
+
+KW_TEST(test_explain_put_of_hints, "/verb/explain put of a hint path")
+{
+    desk *self = desk_new(hinted);
+    answer got = explain(self, "t", "id=a n=5");
+    g_assert_cmpint(got.error.code, ==, KW_OK);
+    g_assert_cmpuint(got.count, ==, 2);
+    g_assert_cmpstr(got.keys[1].placement->path->name, ==, "by_n");
+    got = explain(self, "t", "id=a m=5");
+    g_assert_cmpint(got.error.code, ==, KW_OK);
+    g_assert_cmpuint(got.count, ==, 1);
     desk_free(self);
 }
