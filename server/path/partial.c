@@ -37,12 +37,14 @@ has_column(const kw_column *columns, size_t count, const kw_column *column)
     return false;
 }
 
+G_STATIC_ASSERT(KW_TUPLE_FIELDS_MAX + 1 <= KW_STORE_DERIVED_COLUMNS_MAX);
+
 static void
 list_columns(partial *self, kw_arena *arena)
 {
     const kw_table *table = self->table;
-    kw_column *columns = KW_ARENA_ARRAY(arena, kw_column, KW_TUPLE_FIELDS_MAX + 1);
-    size_t count = 0;
+    size_t count = 0, most = (size_t)__builtin_popcountll(self->put.touched) + (self->check != NULL);
+    kw_column *columns = KW_ARENA_ARRAY(arena, kw_column, most);
     for (size_t i = 0; i < table->fields_count; i++)
         if (is_touched(self, i))
             columns[count++] = kw_pick_column(table, (kw_pick){.field = i}, arena);

@@ -1,8 +1,9 @@
 /* Control cells: cells that Keyway adds to the rows of records. store/order writes them, and hides them from
  * reads with an ordering; reads without an ordering return them. Pure.
  *
- * A gone cell is written by a removal. It has a timestamp one millisecond after that of the removal, and a
- * read sees it, so it hides removed cells even if the delete marker is lost.
+ * A gone cell is written by a removal, and by a derived write for each column that it finds absent. It has a
+ * timestamp one millisecond after that of the removal, and a read sees it, so it hides removed cells even if
+ * the delete marker is lost. Those of a derived write have its own timestamp.
  *
  * kw:w is written by every write of a table with `order: stamp` and `atomics: true`. No two writes write the
  * same value, so an atomic operation can write on condition that no write came after its read. The kw:w of a
