@@ -263,7 +263,7 @@ refuse_if_unnamed(const kw_record_query *query, const kw_normalized_query *norma
             continue;
         kw_error_set(ret_error, KW_INVALID,
                      "table %s: this query would read the whole table; name path %s, which has the records "
-                     "with a value of %s, or bind %s",
+                     "with a value of %s, or add conditions on %s",
                      table->name, path->name, names_unbound(normalized, path, arena),
                      names_unbound(normalized, path, arena));
         return true;

@@ -57,7 +57,7 @@ struct kw_hinted {
     kw_arena_mark unused; /* the memory from here on is that of the batch */
     kw_arena *scratch;    /* of one hint */
     kw_record decoded;
-    kw_buffer encoded;
+    kw_buffer encoded, identity;
 
     hint *hints;
     size_t count, most;
@@ -136,6 +136,7 @@ destroy(kw_hinted *hinted)
 {
     g_ptr_array_free(hinted->read, TRUE);
     kw_buffer_clear(&hinted->encoded);
+    kw_buffer_clear(&hinted->identity);
     kw_arena_free(hinted->arena);
     kw_account_unref(hinted->account);
     g_free(hinted);
@@ -459,20 +460,47 @@ is_read_later(const kw_hinted *hinted, const kw_gather *gather)
     return true;
 }
 
+/* The identity of a record as bytes, which do not depend on a key rule: another page of the query can be read
+ * while the key rule of the primary path changes. */
+static kw_bytes
+identity_of(kw_hinted *hinted, const kw_record *found)
+{
+    kw_buffer *to = &hinted->identity;
+    const kw_table *table = hinted->spec.path->table;
+    to->size = 0;
+    for (size_t i = 0; i < table->fields_count; i++) {
+        kw_value value = found->values[i];
+        bool sized = value.kind == KW_VALUE_TEXT || value.kind == KW_VALUE_BYTES;
+        uint64_t number = sized ? value.bytes.size : value.kind == KW_VALUE_FLAG ? value.flag : 0;
+        if (!table->fields[i].identity)
+            continue;
+        if (value.kind == KW_VALUE_NUMBER || value.kind == KW_VALUE_REAL)
+            memcpy(&number, value.kind == KW_VALUE_REAL ? (void *)&value.real : &value.number, sizeof number);
+        kw_buffer_append(to, kw_bytes_of_text(table->fields[i].name));
+        kw_buffer_append_byte(to, 0);
+        kw_be64_store(kw_buffer_reserve(to, 8), number);
+        to->size += 8;
+        if (sized)
+            kw_buffer_append(to, value.bytes);
+    }
+    return kw_buffer_bytes(to);
+}
+
 static bool
-is_remembered(const kw_hinted *hinted, kw_bytes row_key)
+is_remembered(kw_hinted *hinted, const kw_record *found)
 {
     const kw_keyring *keyring = hinted->spec.call->keyring;
     const kw_hint_memory *memory = &hinted->spec.query->memory;
+    kw_bytes identity = memory->count > 0 ? identity_of(hinted, found) : KW_BYTES_NONE;
     for (size_t key = 0; memory->count > 0 && key < kw_keyring_count(keyring); key++)
-        if (kw_hint_memory_has(memory, kw_keyring_hash(keyring, key, row_key)))
+        if (kw_hint_memory_has(memory, kw_keyring_hash(keyring, key, identity)))
             return true;
     return false;
 }
 
 /* Whether the page returns a record, which the reader has just decoded. */
 static bool
-is_returned(const kw_hinted *hinted, const record *of, uint32_t number, const kw_record *found,
+is_returned(kw_hinted *hinted, const record *of, uint32_t number, const kw_record *found,
             const kw_gather *gather)
 {
     int64_t start_ms = hinted->spec.query->start_ms;
@@ -481,7 +509,7 @@ is_returned(const kw_hinted *hinted, const record *of, uint32_t number, const kw
     kw_hint_row row = {.has_tuple = of->has_tuple,
                        .newest_ms = of->newest_ms,
                        .is_on_page = kw_key_set_has(&hinted->page, key),
-                       .is_remembered = recent && is_remembered(hinted, key)};
+                       .is_remembered = recent && is_remembered(hinted, found)};
     if (recent && !of->has_tuple) {
         kw_plan_part part = kw_plan_part_of(hinted->plan, found);
         row.is_in_ranges = part != KW_PART_NONE;
@@ -558,6 +586,8 @@ kw_hinted_returned(kw_hinted *hinted, size_t index)
     kw_hint_query *query = hinted->spec.query;
     kw_bytes key = kw_arena_copy(hinted->page.arena, hinted->rows.keys[number]);
     kw_key_set_add(&hinted->page, key, &is_new);
-    if (kw_hint_is_recent(hinted->records[number].newest_ms, query->start_ms))
-        kw_hint_memory_add(&query->memory, kw_keyring_hash(hinted->spec.call->keyring, 0, key));
+    const record *of = &hinted->records[number];
+    if (kw_hint_is_recent(of->newest_ms, query->start_ms))
+        kw_hint_memory_add(&query->memory,
+                           kw_keyring_hash(hinted->spec.call->keyring, 0, identity_of(hinted, of->found)));
 }

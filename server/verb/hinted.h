@@ -82,5 +82,5 @@ typedef struct kw_hinted_row {
  * dropped. RETURNED: the reader has decoded it. */
 kw_hinted_verdict kw_hinted_judge(kw_hinted *hinted, size_t index, const kw_gather *gather,
                                   kw_hinted_row *ret_row, kw_error *ret_error);
-/* Call it if the record of a hint was RETURNED and is on the page. */
+/* Call it if the record of a hint was RETURNED and is on the page, before the next one is judged. */
 void kw_hinted_returned(kw_hinted *hinted, size_t index);
