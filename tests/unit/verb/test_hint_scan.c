@@ -2,6 +2,7 @@
  * cursors, and what is refused. tests/scenario/hint_queries.py compares random queries with a model. */
 #include "desk.h"
 
+#include "base/metrics.h"
 #include "gather/cursor.h"
 #include "verb/scan.h"
 
@@ -100,8 +101,10 @@ KW_TEST(test_pages, "/verb/hint-scan/pages")
 {
     desk *self = desk_at(1000);
     put_jobs(self, 12);
+    int64_t returned = kw_metrics_read(KW_METRIC_rows_returned);
     g_assert_true(desk_scan(self, "jobs path=by_state state=new page=4"));
     assert_page(self, "j00 j02 j04 j06", false);
+    g_assert_cmpint(kw_metrics_read(KW_METRIC_rows_returned) - returned, ==, 4);
     next(self);
     assert_page(self, "j08 j10", true);
     g_assert_true(desk_scan(self, "jobs path=by_state state=new order=desc limit=2"));
