@@ -1,6 +1,6 @@
 """Queries by paths over fields that change, compared with a model: docs/design/paths.md has the promises.
 
-Random records, whose fields get other values, are removed or become absent. Random queries with conditions, ranges,
+Random records, whose fields get other values together or one by one, are removed or become absent. Random queries with conditions, ranges,
 orders, limits, page sizes and columns, in three situations:
 
     still     nothing is written during the query: exact
@@ -126,8 +126,9 @@ class Table:
             self.serial += 1
             given = {"n": self.serial}
             for group in self.groups:
+                some = group if chance.random() < 0.7 else chance.sample(group, chance.randint(1, len(group)))
                 if chance.random() < 0.8:
-                    given.update({name: chance.choice(self.fields[name]) for name in group})
+                    given.update({name: chance.choice(self.fields[name]) for name in some})
             if "amount" in self.fields and chance.random() < 0.3:
                 given["amount"] = chance.choice(self.fields["amount"])
             after.update(given)
