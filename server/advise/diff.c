@@ -76,8 +76,8 @@ print_rule(const kw_layout *layout, char sign, kw_buffer *out)
 #define DEPENDS "`keyway policy apply --dry-run` says whether "
 
 /* False if the path is an association, has chosen buckets, or fields that can change: then its key rule
- * cannot be changed, and it cannot be added, while its table has rows. Nor can the key rule of the primary
- * path, if another path has fields that can change. Does not check the other conditions of a change. */
+ * cannot be changed while its table has rows. Nor can that of the primary path, if another path has fields
+ * that can change. Does not check the other conditions of a change. */
 static bool
 can_change_online(const kw_path *path)
 {
@@ -106,18 +106,20 @@ print_move(const kw_path *old, const kw_path *fresh, kw_buffer *out)
 }
 
 /* What policy.source store does with a new path if the table has rows; NULL: it rejects the policy. A path
- * cannot be added online if any path of the table has chosen buckets. */
+ * cannot be added online if it is an association, or if any path of the table has chosen buckets. Beside a
+ * path with fields that can change, it depends on the store. */
 static const char *
 consequence_of_adding(const kw_path *path)
 {
     const kw_table *table = path->table;
-    if (!can_change_online(path))
+    bool beside_hints = path->content == KW_CONTENT_RECORDS && table->hint_paths_count > 0;
+    if (path->content == KW_CONTENT_LOCATORS)
         return NULL;
     for (size_t index = 0; index < table->queried_paths_count; index++)
         if (kw_layout_choice(table->paths[index].layout).kind != KW_CHOICE_NONE)
             return NULL;
-    return table->hint_paths_count ? DEPENDS "the path can be added while the table is served"
-                                   : "`keyway policy apply` copies the rows while the table is served";
+    return beside_hints ? DEPENDS "the path can be added while the table is served"
+                        : "`keyway policy apply` copies the rows while the table is served";
 }
 
 static void

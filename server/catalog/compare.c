@@ -96,8 +96,8 @@ kw_facts_find_hints(const kw_facts *facts)
 }
 
 /* The path over fields that can change because of which `path` cannot be added, changed or dropped while the
- * table has rows; NULL: there is none. Such a path has no rows for earlier records, and its rows lead to the
- * primary path. With several writers, the steps of changes do not consider such paths. */
+ * table has rows; NULL: there is none. Its rows lead to the primary path. With several writers, the steps of
+ * changes of other paths do not consider it. A path over fields that can change can itself be added. */
 static const kw_path_facts *
 find_obstacle(const comparing *self, const kw_path_facts *path)
 {
@@ -163,7 +163,7 @@ refuse_retired(const comparing *self, const kw_path_facts *path, const kw_placem
 static bool
 refuse_added(const comparing *self, const kw_path_facts *path, kw_error *ret_error)
 {
-    const kw_path_facts *obstacle = find_obstacle(self, path);
+    const kw_path_facts *obstacle = path->hints ? NULL : find_obstacle(self, path);
     if (obstacle)
         return refuse_beside_hints(self, path, obstacle, "added", "leave the path out", ret_error);
     return kw_error_set(

@@ -8,9 +8,10 @@
  * must not change its type. Only the steps of a change (changes.h) move or add a path. Dropping a path,
  * adding a field and renaming a field are always allowed.
  *
- * A path over fields that can change (server/hint/README.md) is stricter. It is not added, changed or adopted
- * while the table has rows, because earlier records have no hints. With several writers, it is not dropped
- * either, and the other paths of the table get no step of a change.
+ * A path over fields that can change (server/hint/README.md) is stricter, because earlier records have no
+ * hints. While the table has rows, it is added only by the steps of a change; it is not changed, and not
+ * adopted from rows that the catalog does not know. With several writers, it is not dropped either, and the
+ * other paths of the table get no step of a change.
  */
 #pragma once
 

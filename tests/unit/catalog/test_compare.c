@@ -128,11 +128,14 @@ static const test_case cases[] = {
      "table t, path by_ts: the store table t_by_ts holds rows that were not written under this path", false},
     /* paths over fields that can change */
     {"hint path added", BASE, BASE BY_N, "t",
-     "table t, path by_n: the path cannot be added while the table has rows, because its key has fields that "
-     "can change; leave the path out, or copy the rows to a new table",
+     "table t, path by_n: the table holds rows already, and the new path would only hold what is written "
+     "from "
+     "now on; leave the path out, or add it while the table is in use: set policy.source: store and run "
+     "keyway "
+     "policy apply",
      true},
     {"hint path added, its store table holds rows", BASE, BASE BY_N, "t t_by_n",
-     "path by_n: the path cannot be added", true},
+     "path by_n: the table holds rows already", true},
     {"hint path added to an empty table", BASE, BASE BY_N, "", NULL, true},
     {"hint path added to an empty table, its store table holds rows", BASE, BASE BY_N, "t_by_n",
      "the store table t_by_n holds rows that were not written under this path", true},
@@ -335,12 +338,11 @@ KW_TEST(test_hint_path_returns, "/catalog/compare/hint path returns")
     g_assert_cmpint(kw_facts_find_path(facts, "by_n")->placements[0].state, ==, KW_PLACEMENT_RETIRED);
     assert_refused(facts, BASE BY_N, "t t_by_n",
                    "table t, path by_n: the path was dropped, and its store table", arena);
-    assert_refused(facts, BASE BY_N, "t", "path by_n: the path cannot be added while the table has rows",
-                   arena);
+    assert_refused(facts, BASE BY_N, "t", "path by_n: the table holds rows already", arena);
     assert_refused(facts,
                    BASE "    paths: {other: {store_table: t_by_n, key: [{field: n}, {field: id}, {field: "
                         "ts}]}}\n",
-                   "t t_by_n", "path other: the path cannot be added while the table has rows", arena);
+                   "t t_by_n", "path other: the table holds rows already", arena);
     facts = accept(facts, BASE BY_N, "", arena);
     g_assert_nonnull(kw_path_facts_serving(kw_facts_find_path(facts, "by_n")));
 }
