@@ -2,6 +2,7 @@
  * before the rows. Partial puts are executed one by one, after the other puts of the call. */
 #include "path/write.h"
 
+#include "base/guard.h"
 #include "path/partial.h"
 #include "path/rows.h"
 #include "path/stamp.h"
@@ -286,14 +287,24 @@ write_partials(void *user)
                           batch->options.durability, batch->partial_results, partials_written, batch);
 }
 
-/* The additions are done. */
+static void
+refuse_partials(kw_batch *batch, const kw_error *error)
+{
+    for (size_t i = 0; i < batch->partials_count; i++)
+        kw_batch_refuse(batch, batch->partial_indexes[i], error);
+    batch->after(batch);
+}
+
+/* The additions are done. If there is no memory for the partial puts, only these are refused, because the
+ * additions may have been written. */
 static void
 go_on(kw_batch *batch)
 {
-    if (batch->partials_count)
-        kw_call_guard(batch->call, write_partials, batch);
-    else
+    kw_error error;
+    if (batch->partials_count == 0)
         batch->after(batch);
+    else if (!kw_guard_run(batch->call->arena, write_partials, batch, &error))
+        refuse_partials(batch, &error);
 }
 
 /* --- the end of the additions ---------------------------------------------------------------------- */

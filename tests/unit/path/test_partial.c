@@ -1,5 +1,6 @@
 /* Partial puts of tables with hint paths: what is read, which hints and cells are written, what is refused.
  * The shared store is store/order over a memory store. */
+#include "base/guard.h"
 #include "path/partial.h"
 #include "store/control.h"
 #include "store/order/order.h"
@@ -288,12 +289,26 @@ KW_TEST(test_hint_fails, "/path/partial/hint fails")
 
 /* --- many records ---------------------------------------------------------------------------------- */
 
+typedef struct many_puts {
+    bed *self;
+    const kw_item *items;
+    size_t count;
+} many_puts;
+
+static void
+start_many(void *user)
+{
+    const many_puts *all = user;
+    desk *on = all->self->desk;
+    kw_verb_put(&on->call, desk_table(on, all->self->table), all->items, all->count, on->options, desk_done,
+                on);
+}
+
 static void
 put_many(bed *self, const kw_item *items, size_t count)
 {
     self->desk->done = false;
-    kw_verb_put(&self->desk->call, desk_table(self->desk, self->table), items, count, self->desk->options,
-                desk_done, self->desk);
+    start_many(&(many_puts){self, items, count});
     desk_wait(self->desk);
     g_assert_cmpuint(self->desk->count, ==, count);
 }
@@ -367,6 +382,74 @@ KW_TEST(test_one_fails, "/path/partial/one fails")
     g_assert_cmpint(self.desk->written[1].outcome, ==, KW_OUTCOME_UNKNOWN);
     g_assert_true(self.desk->written[1].error.maybe_applied);
     desk_free(self.desk);
+}
+
+static void
+count_refusal(kw_call *call, const kw_error *error)
+{
+    (void)call;
+    g_assert_true(error->code == KW_LIMIT || error->code == KW_BUSY);
+}
+
+/* Writes one full put and many partial ones with this much memory. False: the call was refused as a whole,
+ * before it wrote anything. */
+static bool
+put_within(int64_t bytes, kw_outcome *ret_full, size_t *ret_failed)
+{
+    bed self = bed_new(false);
+    kw_item items[300];
+    for (size_t i = 0; i < G_N_ELEMENTS(items); i++) {
+        g_autofree char *record = g_strdup_printf("id=r%zu status=new%s", i, i ? "" : " n=1");
+        items[i] = (kw_item){.record = desk_record(self.desk, self.table, record)};
+    }
+    kw_budget_configure(bytes);
+    kw_account *account = kw_account_new();
+    kw_arena *unlimited = self.desk->call.arena;
+    self.desk->call.arena = kw_arena_new_for(account, KW_MEMORY_CALLS);
+    self.desk->call.refuse = count_refusal;
+    self.desk->done = false;
+    kw_error error;
+    many_puts all = {&self, items, G_N_ELEMENTS(items)};
+    bool started = kw_guard_run(self.desk->call.arena, start_many, &all, &error);
+    if (started)
+        desk_wait(self.desk);
+    else
+        g_assert_cmpuint(self.control->operations, ==, 0);
+    *ret_full = started ? self.desk->written[0].outcome : KW_OUTCOME_FAILED;
+    *ret_failed = 0;
+    for (size_t i = 1; started && i < G_N_ELEMENTS(items); i++)
+        *ret_failed += self.desk->written[i].outcome == KW_OUTCOME_FAILED;
+    g_assert_cmpuint(kw_memory_store_rows(self.memory, "plain"), ==,
+                     started ? G_N_ELEMENTS(items) - *ret_failed : 0);
+    kw_arena_free(self.desk->call.arena);
+    self.desk->call.arena = unlimited;
+    kw_account_unref(account);
+    kw_budget_settle();
+    kw_budget_configure(0);
+    desk_free(self.desk);
+    return started;
+}
+
+/* If there is no memory left for the partial puts, they are refused, but the full put, which was written, is
+ * not.
+ */
+KW_TEST(test_memory, "/path/partial/memory")
+{
+    size_t refused = 0, partly = 0, whole = 0;
+    for (int64_t bytes = 256 * 1024; whole == 0; bytes += 64 * 1024) {
+        kw_outcome full;
+        size_t failed;
+        if (!put_within(bytes, &full, &failed)) {
+            refused++;
+            continue;
+        }
+        g_assert_cmpint(full, ==, KW_OUTCOME_OK);
+        g_assert_true(failed == 0 || failed == 299);
+        partly += failed == 299;
+        whole += failed == 0;
+    }
+    g_assert_cmpuint(refused, >, 0);
+    g_assert_cmpuint(partly, >, 0);
 }
 
 /* --- putIf ----------------------------------------------------------------------------------------- */
