@@ -33,7 +33,9 @@ typedef struct world {
     uint8_t batch, early; /* hints in this batch; bits: the records that were read before it was complete */
     uint8_t batch_hints;  /* bits: the hints of record 0 in the batch */
     uint8_t has[RECORDS]; /* the record is in the batch, and was not read yet */
-    uint8_t ends;         /* the ranges have no further hints */
+    uint8_t first;        /* 1 + the key of the first hint in the batch; 0: none */
+    uint8_t cut;  /* records that are judged with a hint of this key or a later one are not returned */
+    uint8_t ends; /* the ranges have no further hints */
     uint8_t on_page[RECORDS], page_count, remembered[RECORDS], returned[RECORDS];
     uint8_t last_version; /* of record 0, when it was returned */
     uint8_t wrong;
@@ -184,6 +186,21 @@ is_returned(const search *with, const world *in, int record)
     return kw_hint_is_returned(&row, start_of(with));
 }
 
+/* The key of the hint with which a record is judged: that of its tuple, or else its first one in the batch.
+ */
+static int
+judged_at(const search *with, const world *in, int record)
+{
+    int tuple = 0;
+    if (record)
+        return RECORDS * STAYS + record;
+    if (in->at != OUT && in->batch_hints >> in->at & 1 && !with->model->judged_first)
+        return RECORDS * in->at;
+    while (!(in->batch_hints >> tuple & 1))
+        tuple++;
+    return RECORDS * tuple;
+}
+
 /* The rows of a multi-get are read one after the other. */
 static void
 read_row(const search *with, const world *in, int record)
@@ -192,7 +209,8 @@ read_row(const search *with, const world *in, int record)
     next.has[record] = 0;
     if (in->phase == SCANS)
         next.early |= (uint8_t)(1u << record);
-    if (is_returned(with, in, record)) {
+    bool within = !with->model->cuts || judged_at(with, in, record) < in->cut;
+    if (within && is_returned(with, in, record)) {
         next.returned[record]++;
         next.page_count++;
         next.on_page[record] = 1;
@@ -210,8 +228,20 @@ static void
 end_batch(const search *with, const world *in)
 {
     world next = *in;
-    next.batch = next.batch_hints = next.early = 0;
+    next.batch = next.batch_hints = next.early = next.first = next.cut = 0;
     next.phase = in->ends ? ENDED : SCANS;
+    if (with->model->cuts && in->cut < in->key) {
+        next.phase = SCANS;
+        next.key = in->cut;
+        next.ends = 0;
+        next.seen = in->hints;
+        step(with, &next, "a batch ends early");
+        memset(next.on_page, 0, sizeof next.on_page);
+        next.page_count = 0;
+        if (with->model->limit)
+            step(with, &next, "a page ends within a batch");
+        return;
+    }
     if (with->model->limit && in->page_count >= with->model->limit) {
         memset(next.on_page, 0, sizeof next.on_page);
         next.page_count = 0;
@@ -223,6 +253,17 @@ end_batch(const search *with, const world *in)
     step(with, &next, "a batch ends");
 }
 
+/* With cuts, the batch can end after any of its hints. */
+static void
+end_scan(const search *with, world *next, const char *action)
+{
+    next->phase = READS;
+    next->cut = next->key;
+    step(with, next, action);
+    for (next->cut = next->first; with->model->cuts && next->cut && next->cut < next->key; next->cut++)
+        step(with, next, "only a part of the batch is judged");
+}
+
 static void
 scan(const search *with, const world *in)
 {
@@ -232,13 +273,13 @@ scan(const search *with, const world *in)
         size = MIN(size, with->model->limit - in->page_count);
     if (in->key == KEYS) {
         next.ends = 1;
-        next.phase = READS;
-        step(with, &next, "the ranges end");
+        end_scan(with, &next, "the ranges end");
         return;
     }
     next.key++;
     if (has_hint(with, in, in->key)) {
         next.batch++;
+        next.first = in->first ? in->first : next.key;
         if (in->key % RECORDS == 0)
             next.batch_hints |= (uint8_t)(1u << in->key / RECORDS);
         next.last = next.key;
@@ -246,8 +287,9 @@ scan(const search *with, const world *in)
             next.has[in->key % RECORDS] = 1;
     }
     if (next.batch == size)
-        next.phase = READS;
-    step(with, &next, has_hint(with, in, in->key) ? "finds a hint" : "finds no hint");
+        end_scan(with, &next, "finds the last hint of the batch");
+    else
+        step(with, &next, has_hint(with, in, in->key) ? "finds a hint" : "finds no hint");
 }
 
 static void
@@ -327,7 +369,8 @@ page_model_explore(const page_model *model, uint64_t states_max)
         first->now = START;
         first->at = at;
         first->newest = model->first_recent ? START : 1;
-        first->hints = (uint8_t)(1u << at | (model->first_stale ? 1u << (PAGE_PLACES - 1) : 0));
+        first->hints =
+            (uint8_t)(1u << at | (model->first_stale ? 1u << (PAGE_PLACES - 1) : 0) | model->stale_before);
         first->seen = first->hints;
         first->moves_left = (uint8_t)model->moves;
         first->lost_left = (uint8_t)model->lost_hints;

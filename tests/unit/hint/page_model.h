@@ -21,8 +21,10 @@ typedef struct page_model {
     bool may_lag;      /* a row's timestamp can be 1 below the time at which it is written */
     bool first_recent; /* the record was written just before the query */
     bool first_stale;  /* it has a stale hint at the last place */
+    bool stale_before; /* ... at the first place */
     bool snapshot; /* the hints are read as they were when the range scan was opened, which stays open over
                       batches, and possibly over pages */
+    bool cuts;     /* with a snapshot: a batch, or a page, can end after any hint of a batch */
     kw_hint_limits limits;
 
     /* safeguards to remove */
@@ -35,7 +37,9 @@ typedef struct page_model {
     bool no_page_set;    /* a record that is on the page already is added again */
     bool end_is_last;    /* a place is after the batch also if the ranges have no further hints */
     bool begun_is_after; /* with a snapshot: a place can be after the batch although its range has begun */
-    bool rows_first;     /* the rows of a batch are read before its last hint */
+    bool judged_first; /* with cuts: a record is judged with its first hint of the batch, also if another one
+                          is that of its tuple */
+    bool rows_first;   /* the rows of a batch are read before its last hint */
 } page_model;
 
 /* All safeguards, and limits that fit. */

@@ -93,6 +93,24 @@ KW_TEST(test_snapshots, "/hint/pages/snapshots")
     is_wrong("a place in a range that has begun is after the batch", begun);
 }
 
+KW_TEST(test_cuts, "/hint/pages/cuts")
+{
+    page_model one = page_model_new(), model = with_pages_of(2);
+    one.snapshot = model.snapshot = true;
+    one.cuts = model.cuts = true;
+    are_right("one page, batches that end early", one);
+    are_right("pages that end within a batch", model);
+    model.batch = 3;
+    model.writers = 2;
+    model.moves = (int)explore_bound(2, 3);
+    is_right("pages that end within a batch, two writers", model);
+    model = with_pages_of(2);
+    model.snapshot = model.cuts = model.stale_before = true;
+    is_right("pages that end within a batch, and a stale hint comes first", model);
+    model.judged_first = true;
+    is_wrong("a record is judged with its first hint of a batch that ends early", model);
+}
+
 KW_TEST(test_without_safeguards, "/hint/pages/without-safeguards")
 {
     page_model hints = page_model_new(), any = with_pages_of(1), memory = with_pages_of(1);
