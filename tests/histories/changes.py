@@ -19,10 +19,8 @@ from thrift.transport.TTransport import TTransportException
 
 logging.getLogger("thrift").setLevel(logging.CRITICAL)  # no messages about gateways that are restarted
 
-# Of tables with hint paths: only the primary path changes.
-SIDED = ["[{hash: {algorithm: md5, of: [id], take: 2}}, {field: run}, {field: id}]", "[{field: run}, {field: id}]",
-         "[{salt: {of: [id], buckets: 3}}, {field: run}, {field: id}]"]
-# The key rules that a path can have; the first one is that of places.TABLES.
+# The key rules that a path can have; the first one is that of places.TABLES. Tables with hint paths have none, because they
+# cannot be changed.
 KEYS = {
     "plain": ["[{field: id}]", "[{salt: {of: [id], buckets: 4}}, {field: id}]", "[{hash: {of: [id], take: 2}}, {field: id}]"],
     "counted": ["[{hash: {algorithm: md5, of: [id], take: 2}}, {field: id}]", "[{field: id}]"],
@@ -36,9 +34,6 @@ KEYS = {
     "cas": ["[{field: id}]", "[{salt: {of: [id], buckets: 2}}, {field: id}]"],
     "duo": ["[{field: id}, {field: part}]", "[{hash: {of: [part], take: 2}}, {field: part}, {field: id}]"],
     "duo.by_part": ["[{field: part}, {field: id}]", "[{salt: {of: [part], buckets: 4}}, {field: part}, {field: id}]"],
-    "sided": SIDED,
-    "hinted": SIDED,
-    "hinted_stamp": SIDED,
     "made": ["[{field: id}]", "[{hash: {of: [id]}}, {field: id}]"],
 }
 # What the operator can order at which place of a change: forward, and back.
@@ -75,7 +70,7 @@ class RuleChanges(places.Place):
     def choose(self, random):
         """A path; mostly one of the table that the present workload uses."""
         used = self.paths_of(places.table_of(self.workload))
-        return random.choice(used if random.random() < 0.8 else list(self.keys))
+        return random.choice(used if used and random.random() < 0.8 else list(self.keys))
 
     def text(self, keys):
         """The tables with these key rules, by name."""
