@@ -62,6 +62,18 @@ PLANTED = {
         ("server/hint/page.c", "recent && row->is_remembered", "false")]),
     "not-kept": ("hints.keep", SHORT + [
         ("server/hint/clean.c", "- limits->keep_ms - limits->lag_ms", "")]),
+    "given-fields": ("the other fields of the touched paths in a put of some fields", [
+        ("server/hint/tuple.c", "        return KW_HINT_WRITE_SEEN;", "        return KW_HINT_LEAVE;")]),
+    "no-gone-fields": ("the removal of absent fields in such a put", [
+        ("server/hint/tuple.c", "return order == KW_WRITE_ORDER_STORE ? KW_HINT_LEAVE : KW_HINT_WRITE_GONE;",
+         "(void)order;\n    return KW_HINT_LEAVE;")]),
+    "no-compare": ("the condition of such a put on HBase, and of conditional puts", [
+        ("server/store/order/cas.c", "static void\nsend_compare(kw_cas_round *round)\n{\n",
+         "static void\non_put(void *user, kw_outcome outcome, const kw_error *error)\n{\n"
+         "    on_compared(user, outcome, outcome == KW_OUTCOME_OK, error);\n}\n"
+         "static void\nsend_compare(kw_cas_round *round)\n{\n"),
+        ("server/store/order/cas.c", "    kw_store_handle_write_if(round->handle->inner, &round->put, &round->unchanged, on_compared, round);",
+         "    kw_store_handle_write(round->handle->inner, &round->put, on_put, round);")]),
     "short-times": ("nothing", SHORT),
 }
 RIGHT = {"short-times"}
@@ -69,6 +81,7 @@ CAMPAIGN = ["--store", "sim", "--gateways", "2", "--together", "9", "--callers",
             "--until-wrong", "--faults", "change_mixed,change_held_long,change_late,change_blind"]
 HINTS = ["--together", "0", "--callers", "8", "--bursts", "0", "--workloads", "sided,sided_watched,hinted,hinted_watched",
          "--faults", "calm,delay,stop"]
+PARTIAL = HINTS + ["--workloads", "hinted_stamp_parts,hinted_stamp_fields", "--faults", "calm,delay,late,lost,stop"]
 CLEANED = ["--late", "100", "--keep-hints", "300", "--bursts", "250", "--duration", "2500", "--faults", "calm,delay"]
 # For safeguards against rare courses of events, one table whose changes follow each other quickly. By name: further options.
 ONE_TABLE = ["--together", "1", "--groups", "8", "--workloads", "watched"]
@@ -83,6 +96,9 @@ AIMED = {
     "never-recent": HINTS,
     "no-memory": HINTS,
     "not-kept": HINTS + CLEANED,
+    "given-fields": PARTIAL,
+    "no-gone-fields": PARTIAL,
+    "no-compare": PARTIAL,
     "short-times": HINTS + CLEANED,
 }
 
