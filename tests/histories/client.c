@@ -60,6 +60,33 @@ do_put(client *with, const client_table *table, operation *of)
     return how == ANSWERED ? written(with, of, result->failure, result->success) : unanswered(of, how);
 }
 
+bool
+client_put_many(client *with, const client_table *table, operation *puts, unsigned count)
+{
+    kw_arena_reset(with->arena);
+    kw_api_Record *records = KW_ARENA_ARRAY(with->arena, kw_api_Record, count);
+    for (unsigned i = 0; i < count; i++)
+        records[i] = client_record(with, table, &puts[i]);
+    kw_api_Data_putMany_args args = {.has_table = true,
+                                     .table = kw_bytes_of_text(table->name),
+                                     .has_records = true,
+                                     .records = {.items = records, .count = count},
+                                     .has_options = true,
+                                     .options = client_options(with)};
+    const kw_api_Data_putMany_result *result;
+    client_reply how =
+        client_exchange(with, &kw_api_methods[KW_API_Data_putMany], &args, &puts[0], (const void **)&result);
+    for (unsigned i = 0; i < count; i++) {
+        puts[i].begin_ns = puts[0].begin_ns;
+        puts[i].end_ns = puts[0].end_ns;
+    }
+    for (unsigned i = count; how != ANSWERED && i > 0; i--)
+        unanswered(&puts[i - 1], how);
+    for (unsigned i = 0; how == ANSWERED && i < count; i++)
+        written(with, &puts[i], result->failure, result->failure ? NULL : &result->success.items[i]);
+    return how != NOT_SENT;
+}
+
 static bool
 do_remove(client *with, const client_table *table, operation *of)
 {

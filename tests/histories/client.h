@@ -25,6 +25,10 @@ typedef struct client_table {
  * times and results. False: it was not sent, or a read got no reply; then it is not part of the history. */
 bool client_do(client *with, const client_table *table, operation *of);
 
+/* Executes puts of different records in one call, and fills their outcomes and times. False if the call was
+ * not sent. */
+bool client_put_many(client *with, const client_table *table, operation *puts, unsigned count);
+
 /* Scans the records from `from` (inclusive) to `to` (exclusive), page by page; appends the rows and then the
  * scan itself. filter "": none. False if it got no reply. */
 bool client_scan(client *with, const client_table *table, operation scan, unsigned from, unsigned to,

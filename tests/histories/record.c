@@ -29,6 +29,7 @@
 #define LAST_READ_MS 120000
 #define LATER_READS_MS 1000 /* longest time between two reads after the callers have ended */
 #define VERSIONS_READ 10
+#define PUTS_MOST 4 /* of one call */
 
 static struct {
     char *workload, *gateways, *file, *table, *paths;
@@ -144,7 +145,7 @@ operation_for(caller *by, workload_step step)
         [STEP_SCAN] = {OPERATION_SCAN, 15},       [STEP_SCAN_FILTER] = {OPERATION_SCAN, 15},
         [STEP_SCAN_MATCH] = {OPERATION_SCAN, 15}, [STEP_VERSIONS] = {OPERATION_VERSIONS, 15},
         [STEP_NUMBER] = {OPERATION_NUMBER, 1},    [STEP_FIND] = {OPERATION_FIND, 15},
-        [STEP_SCAN_PATH] = {OPERATION_SCAN, 15},
+        [STEP_SCAN_PATH] = {OPERATION_SCAN, 15},  [STEP_PUT_MANY] = {OPERATION_PUT, 3},
     };
     operation made = {.caller = by->number, .kind = forms[step].kind, .fields = forms[step].fields};
     made.record = (uint32_t)g_rand_int_range(by->random, 0, (gint32)by->records);
@@ -204,10 +205,35 @@ scan_path(caller *by, operation of)
                             page_rows, by->done);
 }
 
+/* Records that follow each other in number. */
+static void
+put_many(caller *by)
+{
+    operation puts[PUTS_MOST];
+    unsigned count = (unsigned)g_rand_int_range(by->random, 2, PUTS_MOST + 1);
+    count = MIN(count, by->records);
+    puts[0] = operation_for(by, STEP_PUT_MANY);
+    for (unsigned i = 1; i < count; i++) {
+        puts[i] = puts[0];
+        puts[i].record = (puts[i - 1].record + 1) % by->records;
+        for (unsigned field = 0; field < 2; field++)
+            puts[i].values[field] = next_value_of(by, &puts[i], field);
+    }
+    bool sent = client_put_many(by->connection, &by->table, puts, count);
+    for (unsigned i = 0; sent && i < count; i++) {
+        note_seen(by, &puts[i]);
+        g_array_append_val(by->done, puts[i]);
+    }
+}
+
 static void
 take_step(caller *by)
 {
     workload_step step = choose_step(by);
+    if (step == STEP_PUT_MANY) {
+        put_many(by);
+        return;
+    }
     operation made = operation_for(by, step);
     if (made.kind == OPERATION_SCAN || made.kind == OPERATION_VERSIONS)
         made.scan = by->number * 100000 + ++by->count;

@@ -24,6 +24,7 @@ typedef enum workload_step {
     STEP_VERSIONS,    /* all versions of the record */
     STEP_NUMBER,      /* puts a record with a field that the gateway generates */
     STEP_FIND,        /* the record, by a hint path and its whole key */
+    STEP_PUT_MANY,    /* both texts of several records, in one call */
     STEP_SCAN_PATH,   /* a hint path, with none or some of its sides bound */
     STEPS
 } workload_step;
