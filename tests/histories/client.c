@@ -175,7 +175,7 @@ do_find(client *with, const client_table *table, operation *of)
 {
     kw_api_Query query = {.table = kw_bytes_of_text(table->name),
                           .has_bound = true,
-                          .bound = client_place(with, table, &of->record, of->on, of->expected),
+                          .bound = client_place(with, table, of),
                           .has_path = true,
                           .path = kw_bytes_of_text(client_path_name(of->view)),
                           .has_deadline_ms = true,

@@ -37,10 +37,8 @@ char *client_id(client *with, const client_table *table, unsigned record);
 /* The key as a record that has space for the fields. */
 kw_api_Record client_key(client *with, const client_table *table, unsigned record);
 kw_api_Record client_record(client *with, const client_table *table, const operation *of);
-/* The record's fields in the key of a hint path: those of the texts in `bound`, with these sides, and its
- * identity; without `record`, only what all records of the history have in common. */
-kw_api_Record client_place(client *with, const client_table *table, const unsigned *record, uint8_t bound,
-                           int64_t sides);
+/* The fields of the key of a hint path that the query binds. A find binds all of them. */
+kw_api_Record client_place(client *with, const client_table *table, const operation *query);
 /* The name of a hint path. */
 const char *client_path_name(uint32_t view);
 const char *client_field_name(const client_table *table, int field);

@@ -92,23 +92,27 @@ add_side(client *with, kw_api_Record *to, int field, unsigned side)
 }
 
 kw_api_Record
-client_place(client *with, const client_table *table, const unsigned *record, uint8_t bound, int64_t at)
+client_place(client *with, const client_table *table, const operation *query)
 {
     kw_api_Record made = record_new(with);
-    if (record)
-        made = client_key(with, table, *record);
+    if (query->kind == OPERATION_FIND)
+        made = client_key(with, table, query->record);
     else
         add_run(with, &made, table);
     for (int i = 0; i < SIDED_FIELDS; i++)
-        if (bound >> i & 1)
-            add_side(with, &made, i, at >> i & 1);
+        if (query->on >> i & 1 && operation_is_of_texts(query->view))
+            add_item(&made, names[i], client_value(with, i, query->results[i]));
+        else if (query->on >> i & 1)
+            add_side(with, &made, i, query->expected >> i & 1);
     return made;
 }
 
 const char *
 client_path_name(uint32_t view)
 {
-    return view == 1 ? "by_a" : "by_both";
+    static const char *const paths[] = {NULL, "by_a", "by_both", "by_text", "by_texts"};
+    g_assert(view > 0 && view < G_N_ELEMENTS(paths));
+    return paths[view];
 }
 
 kw_api_Record

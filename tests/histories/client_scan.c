@@ -114,7 +114,7 @@ first_page_of_path(client *with, const client_table *table, operation *scan, int
 {
     kw_api_Query query = {.table = kw_bytes_of_text(table->name),
                           .has_bound = true,
-                          .bound = client_place(with, table, NULL, scan->on, scan->expected),
+                          .bound = client_place(with, table, scan),
                           .has_path = true,
                           .path = kw_bytes_of_text(client_path_name(scan->view)),
                           .has_page_rows = true,

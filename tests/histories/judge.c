@@ -195,9 +195,11 @@ add_miss(GArray *to, const operation *query, uint8_t fields)
                    .fields = operation_path_fields(query->view),
                    .bound = query->on,
                    .sides = (uint8_t)query->expected,
+                   .exact = operation_is_of_texts(query->view),
                    .begin_ns = query->begin_ns,
                    .end_ns = query->end_ns,
                    .of = query};
+    memcpy(made.values, query->results, sizeof made.values);
     if ((made.fields & ~fields) == 0)
         g_array_append_val(to, made);
 }

@@ -21,8 +21,10 @@ is_asked_for(const operation *query, const operation *row)
     for (unsigned field = 0; field < 2; field++) {
         bool asks = operation_path_fields(query->view) >> field & 1, is_bound = query->on >> field & 1;
         int64_t value = row->values[field];
-        if (asks && (value == OPERATION_ABSENT ||
-                     (is_bound && operation_side(value) != (query->expected >> field & 1))))
+        bool is_there = operation_is_of_texts(query->view)
+                            ? value == query->results[field]
+                            : operation_side(value) == (query->expected >> field & 1);
+        if (asks && (value == OPERATION_ABSENT || (is_bound && !is_there)))
             return false;
     }
     return true;

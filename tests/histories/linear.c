@@ -75,8 +75,9 @@ is_in_path(const int64_t *in, const effect *miss)
 {
     for (int i = 0; i < OPERATION_FIELDS; i++) {
         bool asks = miss->fields >> i & 1, is_bound = miss->bound >> i & 1;
-        if (asks &&
-            (in[i] == OPERATION_ABSENT || (is_bound && operation_side(in[i]) != (miss->sides >> i & 1u))))
+        bool is_there =
+            miss->exact ? in[i] == miss->values[i] : operation_side(in[i]) == (miss->sides >> i & 1u);
+        if (asks && (in[i] == OPERATION_ABSENT || (is_bound && !is_there)))
             return false;
     }
     return true;

@@ -27,7 +27,8 @@ typedef enum effect_kind {
     EFFECT_IF,      /* fields = values if field `on` is `expected`; the caller does not know */
     EFFECT_EXPIRES, /* if the field has this value, it becomes absent */
     EFFECT_ADD,     /* fields += values; if the outcome is known, they are the results */
-    EFFECT_MISS,    /* one of the fields is absent, or is bound and does not have its side of `sides` */
+    EFFECT_MISS,    /* one of the fields is absent; or is bound, and does not have its side of `sides` or, if
+                       `exact`, its value */
     EFFECT_REWRITE  /* fields = values, by an operation that compares, and writes the other fields as it has
                        read them */
 } effect_kind;
@@ -38,6 +39,7 @@ typedef struct effect {
     uint8_t fields;
     uint8_t on;
     uint8_t bound, sides; /* MISS: bits */
+    bool exact;           /* MISS */
     uint8_t view;         /* READ: which view it reads */
     bool known;           /* ADD: results are known */
     /* WRITE: an operation that compares, rewrites or adds can replace it without having seen it, if both were

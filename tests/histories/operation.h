@@ -7,9 +7,11 @@
  *     |--put a=7----|        FAILED:  never
  *                            UNKNOWN: at some moment after begin, or never; end is OPERATION_NEVER
  *
- * In a table with hint paths, each text has a *side*, even or odd, in a field of its own. The hint paths have
- * sides in their keys: path 1 that of the first text, path 2 those of both. Sets of sides are bits; a bit is
- * 1 if the side is odd.
+ * In a table with hint paths, each text has a *side*, even or odd, in a field of its own. Sets of sides are
+ * bits; a bit is 1 if the side is odd. The hint paths have these fields in their keys:
+ *
+ *   1  the side of the first text      3  the first text
+ *   2  the sides of both texts         4  both texts
  */
 #pragma once
 
@@ -36,7 +38,8 @@ typedef enum operation_kind {
     OPERATION_VERSION, /* a version in the read with number `scan`, the newest first: values; its timestamp is
                           results[0] */
     OPERATION_FIND,    /* a read by the hint path `view` with the record and all sides of the path bound: the
-                          sides are `expected`; applied: the record was found; values were read */
+                          sides are `expected`, the texts `results`; applied: the record was found; values were
+                          read */
     OPERATION_VERSIONS, /* the whole read with number `scan`: values are those of the newest version,
                            results[0] is the number of versions */
     OPERATION_KINDS
@@ -64,11 +67,18 @@ typedef struct operation {
     uint64_t end_ns;
 } operation;
 
-/* The fields whose sides are in the key of a hint path; bits. */
+/* The texts that the key of a hint path has, or whose sides it has; bits. */
 static inline uint8_t
 operation_path_fields(uint32_t view)
 {
-    return view == 1 ? 1 : 3;
+    return view % 2 ? 1 : 3;
+}
+
+/* True if the hint path has texts in its key, not their sides. */
+static inline bool
+operation_is_of_texts(uint32_t view)
+{
+    return view > 2;
 }
 
 /* The side of a text with this value: 0 or 1. */

@@ -108,6 +108,8 @@ tables:
     paths:
       by_a:
         key: [{field: run}, {field: side_a}, {field: id}]
+      by_text:
+        key: [{field: a}, {field: run}, {field: id}]
   hinted:
     fields:
       run: {type: string, max_bytes: 10}
@@ -122,6 +124,8 @@ tables:
         key: [{field: run}, {field: side_a}, {field: id}]
       by_both:
         key: [{field: run}, {field: side_a}, {field: side_b}, {field: id}]
+      by_texts:
+        key: [{field: a}, {field: b}, {field: run}, {field: id}]
   hinted_stamp:
     order: stamp
     atomics: true
@@ -352,7 +356,7 @@ class Sim(Place):
     def keep(self, file):
         """Also all cells of the store tables, with those that were overwritten."""
         super().keep(file)
-        names = [name + path for name in table_names(self.tables) for path in ("", "_by_part", "_by_a", "_by_both", "_by_texts")]
+        names = [name + path for name in table_names(self.tables) for path in ("", "_by_part", "_by_a", "_by_both", "_by_text", "_by_texts")]
         stores = [f"{name}{layout}" for name in names for layout in ("", *(f"_L{number}" for number in range(2, LAYOUTS_KEPT)))]
         pathlib.Path(f"{file}.cells").write_text("".join(f"{store} {line}\n" for store in stores for line in self.lines_of(f"dump {store}")),
                                                  encoding="utf-8")

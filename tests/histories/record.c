@@ -78,7 +78,8 @@ typedef struct caller {
     operations *done;
     uint32_t count;
     uint64_t begin_ns, until_ns;
-    int64_t seen[RECORDS_MOST]; /* last value of the first text */
+    int64_t seen[RECORDS_MOST];     /* last value of the first text */
+    int64_t texts[RECORDS_MOST][2]; /* the last ones that were read together */
 } caller;
 
 static int64_t
@@ -116,12 +117,23 @@ choose_step(caller *by)
 
 /* --- operations ------------------------------------------------------------------------------- */
 
+/* Binds the texts that the caller has read last. */
+static void
+bind_texts(const caller *by, operation *of)
+{
+    of->view = by->work->hint_paths + 2;
+    memcpy(of->results, by->texts[of->record], sizeof by->texts[0]);
+}
+
 /* The hint path of a query, and the sides that it binds: a find binds all, a scan the first ones. */
 static void
 choose_place(caller *by, operation *of)
 {
     static const uint8_t bound[] = {0, 1, 1, 3};
+    bool of_texts = of->kind == OPERATION_FIND && g_rand_int_range(by->random, 0, 3) == 0;
     of->view = (uint32_t)g_rand_int_range(by->random, 1, (gint32)by->work->hint_paths + 1);
+    if (of_texts && by->texts[of->record][0] != OPERATION_ABSENT)
+        bind_texts(by, of);
     of->on = operation_path_fields(of->view);
     if (of->kind == OPERATION_SCAN)
         of->on &= bound[g_rand_int_range(by->random, 0, G_N_ELEMENTS(bound))];
@@ -172,6 +184,10 @@ operation_for(caller *by, workload_step step)
 static void
 note_seen(caller *by, const operation *of)
 {
+    bool shows = (of->kind == OPERATION_GET || of->kind == OPERATION_FIND) && of->applied;
+    if (shows && of->outcome == OPERATION_OK && of->record < RECORDS_MOST &&
+        of->values[0] != OPERATION_ABSENT && of->values[1] != OPERATION_ABSENT)
+        memcpy(by->texts[of->record], of->values, sizeof by->texts[0]);
     if (of->record >= RECORDS_MOST || of->outcome != OPERATION_OK || !(of->fields & 1) || of->view)
         return;
     if (of->kind == OPERATION_GET || of->kind == OPERATION_PUT ||
@@ -333,6 +349,7 @@ read_once(caller *by, operation made)
     }
     if (!client_do(by->connection, &by->table, &made))
         return false;
+    note_seen(by, &made);
     g_array_append_val(by->done, made);
     return true;
 }
@@ -364,6 +381,12 @@ find_last(caller *by, uint32_t record)
             made.expected = sides;
             good = read_last(by, made);
         }
+    if (good && by->work->hint_paths && by->texts[record][0] != OPERATION_ABSENT) {
+        operation made = read_of(by, record, 0, OPERATION_FIND);
+        bind_texts(by, &made);
+        made.on = operation_path_fields(made.view);
+        good = read_last(by, made);
+    }
     return good;
 }
 
@@ -495,7 +518,7 @@ caller_init(caller *by, unsigned number, const workload *work, const char *gatew
                    .begin_ns = begin_ns,
                    .until_ns = begin_ns + (uint64_t)options.duration_ms * 1000000};
     for (int i = 0; i < RECORDS_MOST; i++)
-        by->seen[i] = OPERATION_ABSENT;
+        by->seen[i] = by->texts[i][0] = OPERATION_ABSENT;
 }
 
 static void

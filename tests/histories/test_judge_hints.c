@@ -148,6 +148,29 @@ KW_TEST(test_find_both, "/judge/hints/find by both")
     }
 }
 
+/* Paths with texts in their keys: the record has had each text once. */
+KW_TEST(test_find_texts, "/judge/hints/find by texts")
+{
+    for (uint32_t view = 3; view <= 4; view++)
+        for (int64_t asked = 5; asked <= 7; asked += 2) {
+            begin();
+            put(5, 8);
+            put(7, 8);
+            operation *query = find(view, 0, NONE, NONE);
+            query->results[0] = asked;
+            query->results[1] = 8;
+            end(asked == 7 ? NO_ORDER : NULL);
+        }
+    begin();
+    put(5, 8);
+    find(3, 0, 5, 8)->results[0] = 5;
+    end(NULL);
+    begin();
+    put(5, 8);
+    find(3, 0, 5, 8)->results[0] = 7;
+    end("does not match");
+}
+
 /* A record without a field of the path is not in it. */
 KW_TEST(test_incomplete, "/judge/hints/incomplete")
 {

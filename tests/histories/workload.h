@@ -37,7 +37,8 @@ typedef struct workload {
     judge_rules rules;
     unsigned shares[STEPS];
     bool has_map;        /* the texts are entries of a map */
-    unsigned hint_paths; /* the texts have sides, in the keys of so many paths: operation.h */
+    unsigned hint_paths; /* the texts have sides, in the keys of so many paths: operation.h. A further path
+                            has as many texts in its key */
     /* In a store that has one order of all writes, the record is judged in one step; in HBase, each field
      * alone. */
     bool is_whole_in_order;
