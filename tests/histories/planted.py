@@ -2,7 +2,8 @@
 
 For each safeguard: removes it from a copy of the source, builds keywayd from the copy, and records histories until one is
 wrong, or 500 are right. Prints after how many histories the first wrong one was found. Exits with 1 if one was not found.
-Some copies keep all safeguards, and only have short times: their histories must be right.
+Some copies keep all safeguards, and only have short times: their histories must be right. planted.py --check only checks that
+the source contains the texts that are replaced.
 """
 import os
 import pathlib
@@ -31,16 +32,17 @@ PLANTED = {
         ("server/store/order/stamp.c", "removal->extra_cells = cells;", "removal->extra_cells = cells + count;"),
         ("server/store/order/stamp.c", "removal->extra_cells_count = count;", "removal->extra_cells_count = 0;")]),
     "no-drain": ("the wait for calls at earlier places before a place is reported", [
-        ("server/coordinator/coordinator.c", "return self->older->len > 0;", "(void)self;\n    return false;"),
+        ("server/coordinator/state.c", "return self->older->len > 0;", "(void)self;\n    return false;"),
         ("server/coordinator/coordinator.c", "if (self->older->len == 0 && !self->working", "if (!self->working")]),
     "no-grace": ("the wait for late writes (store.late)", [
-        ("server/coordinator/holder.c", "(uint64_t)store->late_ms * NS_PER_MS", "0"),
-        ("server/coordinator/reports.c", "(uint64_t)kw_gateway_model(gateway)->store.hbase.late_ms * NS_PER_MS", "0")]),
+        ("server/coordinator/times.c", "(uint64_t)store->late_ms * KW_NS_PER_MS", "0"),
+        ("server/coordinator/reports.c", "(uint64_t)kw_control_model(control)->store.hbase.late_ms * KW_NS_PER_MS", "0")]),
     "early-scans": ("scans of the old rows on side old: they read the new ones from both-old on", [
-        ("server/change/ladder.c", "    return has_one_writer(ladder) ? with_one_writer(rules) : rules;",
+        ("server/change/ladder.c",
+         "    return is_of_hints(ladder) ? of_hints(rules) : has_one_writer(ladder) ? with_one_writer(rules) : rules;",
          "    if (ladder == KW_LADDER_MOVE && place >= KW_OLD(BOTH) && place < KW_OLD(FILLED)) {\n"
          "        rules.old_role.scan = false;\n        rules.new_role.scan = true;\n    }\n"
-         "    return has_one_writer(ladder) ? with_one_writer(rules) : rules;")]),
+         "    return is_of_hints(ladder) ? of_hints(rules) : has_one_writer(ladder) ? with_one_writer(rules) : rules;")]),
     "rows-first": ("the order of a put of a hint path: the row is written before the hints", [
         ("server/path/write.c", "static void\nall_written(void *user)\n{\n    kw_batch *batch = user;\n",
          "static const kw_record **records_of(const kw_batch *batch);\nstatic void sum_up_all(void *user);\n"
@@ -103,15 +105,20 @@ AIMED = {
 }
 
 
+def planted_texts(name):
+    """The text of each file in which a safeguard can be removed; this one is."""
+    texts = {file: (SOURCE / file).read_text(encoding="utf-8") for _, places in PLANTED.values() for file, _, _ in places}
+    for file, before, after in PLANTED[name][1]:
+        assert before in texts[file], f"{name}: {file} does not contain {before!r}"
+        texts[file] = texts[file].replace(before, after)
+    return texts
+
+
 def plant(folder, name):
     """Removes the safeguard from the copy of the source; the others are there again."""
     if not folder.exists():
         shutil.copytree(SOURCE, folder, ignore=shutil.ignore_patterns(".git", "build"))
-    texts = {file: (SOURCE / file).read_text(encoding="utf-8") for _, places in PLANTED.values() for file, _, _ in places}
-    for file, before, after in PLANTED[name][1]:
-        assert before in texts[file], f"{file} does not contain {before!r}"
-        texts[file] = texts[file].replace(before, after)
-    for file, text in texts.items():
+    for file, text in planted_texts(name).items():
         if (folder / file).read_text(encoding="utf-8") != text:
             (folder / file).write_text(text, encoding="utf-8")
 
@@ -138,6 +145,10 @@ def search(program, build_folder, options):
 
 def main():
     words = sys.argv[1:]
+    if words == ["--check"]:
+        for name in PLANTED:
+            planted_texts(name)
+        return
     options = words[words.index("--") + 1:] if "--" in words else []
     build_folder, *names = words[:words.index("--")] if "--" in words else words
     missed = 0
