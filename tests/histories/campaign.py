@@ -35,8 +35,9 @@ WORKLOADS = {
     "stamp": ["paths", "paths_parts", "paths_watched", "stamped", "stamped_hot", "stamped_watched", "stamped_parts"],
     "cas": ["cas_put_if", "cas_remove", "cas_counters", "cas_hot", "cas_all", "duo_put_if", "duo_counters", "duo_all"],
 }
-WORKLOADS["hints"] = ["sided", "sided_hot", "sided_watched", "sided_parts", "sided_put_if", "sided_put_if_remove", "hinted", "hinted_watched",
-                     "hinted_parts", "hinted_put_if", "hinted_stamp", "hinted_stamp_parts", "hinted_stamp_fields", "hinted_stamp_put_if"]
+WORKLOADS["hints"] = ["sided", "sided_hot", "sided_watched", "sided_parts", "sided_put_if", "sided_put_if_remove", "sided_stamp",
+                     "sided_stamp_parts", "hinted", "hinted_watched", "hinted_parts", "hinted_put_if", "hinted_stamp",
+                     "hinted_stamp_parts", "hinted_stamp_fields", "hinted_stamp_put_if"]
 SCRUB_EVERY = 20  # histories of hint paths
 WORKLOADS["all"] = WORKLOADS["store"] + WORKLOADS["stamp"] + WORKLOADS["cas"] + WORKLOADS["hints"]
 

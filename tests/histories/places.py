@@ -110,6 +110,21 @@ tables:
         key: [{field: run}, {field: side_a}, {field: id}]
       by_text:
         key: [{field: a}, {field: run}, {field: id}]
+  sided_stamp:
+    order: stamp
+    fields:
+      run: {type: string, max_bytes: 10}
+      id: {type: string, max_bytes: 40}
+      a: string
+      b: string
+      side_a: string
+      side_b: string
+    key: [{hash: {algorithm: md5, of: [id], take: 2}}, {field: run}, {field: id}]
+    paths:
+      by_a:
+        key: [{field: run}, {field: side_a}, {field: id}]
+      by_text:
+        key: [{field: a}, {field: run}, {field: id}]
   hinted:
     fields:
       run: {type: string, max_bytes: 10}
@@ -154,8 +169,8 @@ tables:
 
 # The tables that workloads use, by the first words of the workload's name; others use `plain`.
 USED = {"counters": "counted", "scans": "salted", "filtered": "salted", "paths": "pair", "stamped": "stamped", "maps": "mapped",
-        "expiring": "brief", "versions": "kept", "cas": "cas", "duo": "duo", "numbers": "made", "sided": "sided", "hinted": "hinted",
-        "hinted_stamp": "hinted_stamp"}
+        "expiring": "brief", "versions": "kept", "cas": "cas", "duo": "duo", "numbers": "made", "sided": "sided",
+        "sided_stamp": "sided_stamp", "hinted": "hinted", "hinted_stamp": "hinted_stamp"}
 
 
 # Not promised with order: store; keyway-ordering(7) gives the reasons. The client inside Thrift2
@@ -190,7 +205,7 @@ def table_names(tables):
 
 
 MANY = ("plain", "salted", "pair", "mapped", "kept", "brief", "stamped", "cas", "duo", "counted", "made")
-HINTED = ("sided", "hinted", "hinted_stamp")  # have hint paths
+HINTED = ("sided", "sided_stamp", "hinted", "hinted_stamp")  # have hint paths
 NATIVE = ("counted", "made", "pair", "stamped", "cas", "duo", *HINTED)  # need increments, or have an order
 
 
