@@ -49,11 +49,11 @@ class HintSteps(ComingBackCase):
             self.assertIn(part, caught.exception.message)
         self.assertIsNone(status(gateway, "orders"))
 
-    def numbers(self, gateway, path=None):
+    def numbers(self, gateway, path=None, table="orders"):
         """Those of all records that the path finds."""
         data = gateway.data()
         try:
-            found, page = [], data.scan(Query(table="orders", path=path, page_rows=1000, full_scan=True))
+            found, page = [], data.scan(Query(table=table, path=path, page_rows=1000, full_scan=True))
             while True:
                 found += [plain(row)["no"] for row in page.rows]
                 if not page.cursor:
@@ -253,6 +253,14 @@ class HintSteps(ComingBackCase):
         self.refuse(gateway, self.tables(BY_STATE, fields=FIELDS.replace("n: int", "n: string")), "its values were stored as int")
         self.put(gateway, ROWS)
         self.expect(gateway, 2 * ROWS, "by_state")
+
+    def test_another_name(self):
+        gateway = self.start(BY_STATE)
+        apply(gateway, self.tables(BY_STATE).replace("  orders:", "  others:"))
+        self.assertEqual(len(self.numbers(gateway, "by_state", "others")), ROWS)
+        with self.assertRaises(KeywayError) as caught:  # another table cannot take its rows
+            apply(gateway, self.tables())
+        self.assertIn(f"store table {self.name}", caught.exception.message)
 
     def test_atomics(self):
         gateway = self.start(BY_STATE, more="    order: stamp\n    atomics: false\n")
