@@ -19,9 +19,8 @@
 typedef struct kw_hint_row {
     bool has_tuple;    /* its tuple is that of one of its hints in the batch */
     bool is_in_ranges; /* its place, by its tuple, is in the ranges of the query */
-    bool
-        is_after; /* its place is after the last hint of the batch, in a range whose range scan was not opened
-                     yet: an open one can return the range as it was. False if there are no further hints */
+    bool is_after; /* its place is after the last hint of the batch, and will be read with the hints that are
+                      there now. False if the ranges have no further hints */
     int64_t newest_ms;  /* the newest timestamp of its tuple */
     bool is_remembered; /* by the cursor: kw_hint_memory */
     bool is_on_page;

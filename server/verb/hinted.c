@@ -2,6 +2,7 @@
 #include "verb/hinted.h"
 
 #include "base/metrics.h"
+#include "gather/bounds.h"
 #include "path/hint_cleaner.h"
 #include "path/rows.h"
 
@@ -74,6 +75,7 @@ struct kw_hinted {
     kw_key_set page; /* row keys of the records on the page */
     kw_stale_hints stale;
 
+    bool must_reopen;
     bool reading;
     kw_deadline give_up_at;
     kw_hinted_done done;
@@ -238,6 +240,7 @@ kw_hinted_begin_batch(kw_hinted *hinted, const kw_plan *plan, size_t most)
     hinted->gets = KW_ARENA_ARRAY(hinted->arena, kw_get, most);
     hinted->rows = kw_key_set_in(hinted->arena);
     hinted->plan = plan;
+    hinted->must_reopen = false;
     hinted->count = hinted->key_bytes = 0;
 }
 
@@ -445,19 +448,37 @@ find_hint(kw_hinted *hinted, const record *of, const kw_record *found)
     return at;
 }
 
-/* True if the query reads the place of a record, whose key was encoded, later than now. */
+/* True if a row with this key, from this range, is after the position. */
 static bool
-is_read_later(const kw_hinted *hinted, const kw_gather *gather)
+is_beyond(const kw_plan *plan, size_t index, kw_bytes key, const kw_position *position)
 {
+    const kw_range *range = &plan->ranges[index];
+    if (!position->started || range->group != position->group)
+        return !position->started || range->group > position->group;
+    int order = position->at_head ? 1 : kw_bytes_compare(kw_range_suffix(range, key), position->suffix);
+    if (plan->reversed && !position->at_head)
+        order = -order;
+    return order > 0 || (order == 0 && index > position->range);
+}
+
+/* True if the query reads the place of a record, whose key was encoded, after this batch. If its range scan
+ * has begun, it must be opened again, because it can return the range as it was. */
+static bool
+is_read_later(kw_hinted *hinted, const kw_hinted_end *end)
+{
+    bool later = true, begun = false;
     kw_bytes key = kw_buffer_bytes(&hinted->encoded);
-    for (size_t i = 0; i < hinted->plan->ranges_count; i++) {
+    for (size_t i = 0; later && i < hinted->plan->ranges_count; i++) {
         const kw_range *range = &hinted->plan->ranges[i];
         bool within = kw_bytes_compare(range->start, key) <= 0 &&
                       (range->stop.size == 0 || kw_bytes_compare(key, range->stop) < 0);
-        if (within && kw_gather_has_begun(gather, i))
-            return false;
+        if (!within || !kw_gather_has_begun(end->gather, i))
+            continue;
+        begun = true;
+        later = !end->is_last && is_beyond(hinted->plan, i, key, end->position);
     }
-    return true;
+    hinted->must_reopen |= later && begun;
+    return later;
 }
 
 /* The identity of a record as bytes, which do not depend on a key rule: another page of the query can be read
@@ -501,7 +522,7 @@ is_remembered(kw_hinted *hinted, const kw_record *found)
 /* Whether the page returns a record, which the reader has just decoded. */
 static bool
 is_returned(kw_hinted *hinted, const record *of, uint32_t number, const kw_record *found,
-            const kw_gather *gather)
+            const kw_hinted_end *end)
 {
     int64_t start_ms = hinted->spec.query->start_ms;
     bool recent = kw_hint_is_recent(of->newest_ms, start_ms);
@@ -513,7 +534,7 @@ is_returned(kw_hinted *hinted, const record *of, uint32_t number, const kw_recor
     if (recent && !of->has_tuple) {
         kw_plan_part part = kw_plan_part_of(hinted->plan, found);
         row.is_in_ranges = part != KW_PART_NONE;
-        row.is_after = part == KW_PART_LATER || (part == KW_PART_PRESENT && is_read_later(hinted, gather));
+        row.is_after = part == KW_PART_LATER || (part == KW_PART_PRESENT && is_read_later(hinted, end));
     }
     if (!kw_hint_is_returned(&row, start_ms))
         return false;
@@ -556,7 +577,7 @@ note_stale(kw_hinted *hinted, size_t index, const record *of)
 }
 
 kw_hinted_verdict
-kw_hinted_judge(kw_hinted *hinted, size_t index, const kw_gather *gather, kw_hinted_row *ret_row,
+kw_hinted_judge(kw_hinted *hinted, size_t index, const kw_hinted_end *end, kw_hinted_row *ret_row,
                 kw_error *ret_error)
 {
     uint32_t number = hinted->hints[index].record;
@@ -575,7 +596,13 @@ kw_hinted_judge(kw_hinted *hinted, size_t index, const kw_gather *gather, kw_hin
     if ((!first || of->state == ROW_UNDECODABLE) &&
         !kw_reader_decode(hinted->spec.reader, of->placement, of->row, &of->found, ret_error))
         return KW_HINTED_UNDECODABLE;
-    return is_returned(hinted, of, number, of->found, gather) ? KW_HINTED_RETURNED : KW_HINTED_DROPPED;
+    return is_returned(hinted, of, number, of->found, end) ? KW_HINTED_RETURNED : KW_HINTED_DROPPED;
+}
+
+bool
+kw_hinted_must_reopen(const kw_hinted *hinted)
+{
+    return hinted->must_reopen;
 }
 
 void

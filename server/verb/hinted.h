@@ -78,9 +78,19 @@ typedef struct kw_hinted_row {
     const kw_row *row;
 } kw_hinted_row;
 
-/* Call it once for each hint, in order. gather: that of the batch. ret_row: of the record; not set if it is
+/* The end of a batch. */
+typedef struct kw_hinted_end {
+    const kw_gather *gather; /* that read it */
+    const kw_position *position;
+    bool is_last; /* the ranges have no further hints */
+} kw_hinted_end;
+
+/* Call it once for each hint, in order. ret_row: of the record; not set if it is
  * dropped. RETURNED: the reader has decoded it. */
-kw_hinted_verdict kw_hinted_judge(kw_hinted *hinted, size_t index, const kw_gather *gather,
+kw_hinted_verdict kw_hinted_judge(kw_hinted *hinted, size_t index, const kw_hinted_end *end,
                                   kw_hinted_row *ret_row, kw_error *ret_error);
+/* True if a record was dropped because the query reads its place later: the range scans must then be opened
+ * again after the batch, so that they return its hint. */
+bool kw_hinted_must_reopen(const kw_hinted *hinted);
 /* Call it if the record of a hint was RETURNED and is on the page, before the next one is judged. */
 void kw_hinted_returned(kw_hinted *hinted, size_t index);

@@ -196,7 +196,8 @@ deal(kw_scan *scan, size_t index, kw_error *ret_error)
     kw_hinted_row found;
     kw_error why;
     kw_hinted *hinted = scan->hints->hinted;
-    switch (kw_hinted_judge(hinted, index, scan->gather, &found, &why)) {
+    kw_hinted_end end = {scan->gather, &scan->hints->batch.position, scan->hints->batch_is_last};
+    switch (kw_hinted_judge(hinted, index, &end, &found, &why)) {
     case KW_HINTED_DROPPED:
         return DEALT;
     case KW_HINTED_RETURNED:
@@ -219,11 +220,12 @@ static void
 note_reached(kw_scan *scan)
 {
     kw_scan_hints *hints = scan->hints;
-    if (hints->judged == kw_hinted_count(hints->hinted)) {
+    bool whole = hints->judged == kw_hinted_count(hints->hinted);
+    hints->lost = !whole || kw_hinted_must_reopen(hints->hinted);
+    if (whole) {
         keep_position(&hints->reached, &hints->batch.position, hints->batch.position.suffix);
         return;
     }
-    hints->lost = true;
     if (hints->judged == 0)
         return;
     size_t number = kw_hinted_range(hints->hinted, hints->judged - 1);

@@ -34,6 +34,7 @@ typedef struct world {
     uint8_t batch_hints;  /* bits: the hints of record 0 in the batch */
     uint8_t has[RECORDS]; /* the record is in the batch, and was not read yet */
     uint8_t first;        /* 1 + the key of the first hint in the batch; 0: none */
+    uint8_t reopen;       /* a record was dropped because its place is read later */
     uint8_t cut;  /* records that are judged with a hint of this key or a later one are not returned */
     uint8_t ends; /* the ranges have no further hints */
     uint8_t on_page[RECORDS], page_count, remembered[RECORDS], returned[RECORDS];
@@ -146,12 +147,9 @@ has_hint(const search *with, const world *in, uint8_t key)
     return key % RECORDS ? key / RECORDS == STAYS : hints >> key / RECORDS & 1;
 }
 
-/* The ranges of a snapshot have begun, so no place is read later. */
 static bool
 is_after(const search *with, const world *in, int key)
 {
-    if (with->model->snapshot && !with->model->begun_is_after)
-        return false;
     return key >= in->last && (!in->ends || with->model->end_is_last);
 }
 
@@ -221,6 +219,7 @@ read_row(const search *with, const world *in, int record)
             next.last_version = in->version;
         }
     }
+    next.reopen |= !record && in->at != OUT && is_after(with, in, RECORDS * in->at);
     step(with, &next, record ? "reads the other row" : "reads the row");
 }
 
@@ -228,7 +227,9 @@ static void
 end_batch(const search *with, const world *in)
 {
     world next = *in;
-    next.batch = next.batch_hints = next.early = next.first = next.cut = 0;
+    next.batch = next.batch_hints = next.early = next.first = next.cut = next.reopen = 0;
+    if (in->reopen && !with->model->begun_is_after)
+        next.seen = in->hints;
     next.phase = in->ends ? ENDED : SCANS;
     if (with->model->cuts && in->cut < in->key) {
         next.phase = SCANS;
@@ -248,7 +249,7 @@ end_batch(const search *with, const world *in)
         next.seen = in->hints;
         if (with->model->snapshot)
             step(with, &next, "a page ends, and its range scan is opened again");
-        next.seen = in->seen;
+        next.seen = in->reopen && !with->model->begun_is_after ? in->hints : in->seen;
     }
     step(with, &next, "a batch ends");
 }

@@ -36,7 +36,7 @@ typedef struct page_model {
     bool no_keep;        /* hints of rows that have moved just now are cleaned */
     bool no_page_set;    /* a record that is on the page already is added again */
     bool end_is_last;    /* a place is after the batch also if the ranges have no further hints */
-    bool begun_is_after; /* with a snapshot: a place can be after the batch although its range has begun */
+    bool begun_is_after; /* with a snapshot: range scans stay open although a place in them is read later */
     bool judged_first; /* with cuts: a record is judged with its first hint of the batch, also if another one
                           is that of its tuple */
     bool rows_first;   /* the rows of a batch are read before its last hint */

@@ -90,7 +90,7 @@ KW_TEST(test_snapshots, "/hint/pages/snapshots")
     is_right("pages, an open range scan, two writers", model);
     begun.batch = 1;
     begun.begun_is_after = true;
-    is_wrong("a place in a range that has begun is after the batch", begun);
+    is_wrong("a place is read later by a range scan that was opened before", begun);
 }
 
 KW_TEST(test_cuts, "/hint/pages/cuts")

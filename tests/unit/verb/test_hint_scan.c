@@ -231,6 +231,28 @@ KW_TEST(test_moves, "/verb/hint-scan/moves")
     }
 }
 
+/* A record that was written just before the query is in its place, although a stale hint of it comes first.
+ */
+KW_TEST(test_recent, "/verb/hint-scan/recent")
+{
+    static const char *const queries[] = {"jobs path=by_state state=new limit=3",
+                                          "jobs path=by_state state=new page=1",
+                                          "jobs path=by_state state=new page=2"};
+    for (size_t i = 0; i < G_N_ELEMENTS(queries); i++) {
+        desk *self = desk_at(1000);
+        put_jobs(self, 8);
+        move what = {.desk = self, .record = "id=j00 state=new due=5"};
+        move_now(&what);
+        g_autofree char *rows = desk_scan_all(self, queries[i]);
+        g_auto(GStrv) lines = g_strsplit(rows, "\n", -1);
+        static const char *const ids[] = {"id=j02", "id=j04", "id=j00", "id=j06"};
+        g_assert_cmpuint(g_strv_length(lines), ==, i ? 5 : 4);
+        for (size_t line = 0; *lines[line]; line++)
+            g_assert_true(g_str_has_prefix(lines[line], ids[line]));
+        leave(self);
+    }
+}
+
 /* It leaves the ranges, or does not match any more. */
 KW_TEST(test_leaves, "/verb/hint-scan/leaves")
 {
