@@ -106,11 +106,11 @@ kw_hints_check_put(const kw_call *call, const kw_table *table, const kw_record *
     kw_hint_put put = kw_hints_put_of(table, record);
     if (put.part == KW_HINT_PARTIAL)
         return check_partial(call, table, record, has_timestamp, ret_error);
-    if (put.part == KW_HINT_FULL && has_timestamp && table->ordering.regime.order == KW_WRITE_ORDER_STORE) {
+    if (put.part == KW_HINT_FULL && has_timestamp) {
         g_autoptr(kw_arena) arena = kw_arena_new();
         return kw_error_set(ret_error, KW_REFUSED,
                             "table %s: a put of %s takes no timestamp, because paths of the table have these "
-                            "fields in their keys; remove the timestamp, or set order: stamp",
+                            "fields in their keys; remove the timestamp",
                             table->name, names_given(table, record, arena));
     }
     return true;
@@ -219,6 +219,7 @@ typedef struct writing {
     const kw_hint **hints; /* parallel to writes */
     size_t *records;       /* the same: index of the record */
     size_t writes_count;
+    kw_durability durability;
     kw_deadline row_deadline;
     kw_hints_written done;
     void *user;
@@ -236,6 +237,7 @@ add_record(writing *self, size_t index, const kw_record *record, kw_error *ret_e
         self->hints[at] = &hints[i];
         self->records[at] = index;
         self->writes[at] = kw_hint_write(self->call, self->table, &hints[i], self->call->arena);
+        self->writes[at].durability = self->durability;
         self->list[at] = &self->writes[at];
     }
     return true;
@@ -271,14 +273,22 @@ written(void *user)
     kw_call_guard(self->call, all_written, self);
 }
 
+kw_durability
+kw_hint_durability(kw_durability of_row)
+{
+    return of_row == KW_DURABILITY_SYNC_WAL || of_row == KW_DURABILITY_FSYNC_WAL ? of_row
+                                                                                 : KW_DURABILITY_DEFAULT;
+}
+
 void
 kw_hints_write(kw_call *call, const kw_table *table, const kw_record *const *records, size_t count,
-               kw_hints_written done, void *user)
+               kw_durability durability, kw_hints_written done, void *user)
 {
     kw_arena *arena = call->arena;
     size_t most = count * table->placements_count;
     writing *self = KW_ARENA_NEW(arena, writing);
     *self = (writing){.call = call, .table = table, .count = count, .done = done, .user = user};
+    self->durability = kw_hint_durability(durability);
     self->errors = KW_ARENA_ARRAY(arena, kw_error, count);
     self->writes = KW_ARENA_ARRAY(arena, kw_write, most);
     self->list = KW_ARENA_ARRAY(arena, const kw_write *, most);

@@ -56,9 +56,13 @@ bool kw_hint_encode(const kw_placement *placement, const kw_record *record, kw_b
 /* The write of a hint, without a timestamp, in the arena. The hint must outlive it. */
 kw_write kw_hint_write(const kw_call *call, const kw_table *table, const kw_hint *hint, kw_arena *arena);
 
-/* Writes the hints of records. errors[i].code is KW_OK if all hints of record i are in the store; otherwise
- * the error says why its row must not be written: the write of the record is FAILED. A row must be sent
- * before row_deadline, which is not later than the call's. done can be called before this returns. */
+/* A hint must not be lost if its row is not. */
+kw_durability kw_hint_durability(kw_durability of_row);
+
+/* Writes the hints of records. durability: of the rows. errors[i].code is KW_OK if all hints of record i are
+ * in the store; otherwise the error says why its row must not be written: the write of the record is FAILED.
+ * A row must be sent before row_deadline, which is not later than the call's. done can be called before this
+ * returns. */
 typedef void (*kw_hints_written)(void *user, const kw_error *errors, kw_deadline row_deadline);
 void kw_hints_write(kw_call *call, const kw_table *table, const kw_record *const *records, size_t count,
-                    kw_hints_written done, void *user);
+                    kw_durability durability, kw_hints_written done, void *user);

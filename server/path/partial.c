@@ -11,7 +11,8 @@ typedef struct partial {
     const kw_call *call;
     const kw_table *table;
     const kw_record *record;
-    const kw_check *check; /* NULL: none */
+    const kw_check *check;    /* NULL: none */
+    kw_durability durability; /* of hints */
     kw_hint_put put;
     kw_hint_fields given;
     kw_write_order order; /* for kw_hint_mutation_of */
@@ -151,6 +152,7 @@ add_hints(merging *self, kw_error *ret_error)
                             ret_error))
             return false;
         writes[count] = kw_hint_write(self->put->call, table, &hints[count], self->arena);
+        writes[count].durability = self->put->durability;
         count++;
     }
     self->derived->preceding = writes;
@@ -184,13 +186,15 @@ derive(void *user, const kw_row *seen, kw_arena *arena, kw_derived *ret_derived,
 }
 
 const kw_derivation *
-kw_partial_derivation(kw_call *call, const kw_table *table, const kw_record *record, const kw_check *check)
+kw_partial_derivation(kw_call *call, const kw_table *table, const kw_record *record, const kw_check *check,
+                      kw_durability durability)
 {
     partial *self = KW_ARENA_NEW(call->arena, partial);
     *self = (partial){.call = call,
                       .table = table,
                       .record = record,
                       .check = check,
+                      .durability = kw_hint_durability(durability),
                       .put = kw_hints_put_of(table, record),
                       .given = kw_hints_given(table, record),
                       .order = kw_store_is_shared(call->store) ? table->ordering.regime.order
@@ -258,10 +262,11 @@ prepare(putting *self, size_t index, const kw_record_rows *found)
     const kw_partial_put *put = &self->puts[index];
     kw_atomic_rows rows = kw_atomic_rows_of(call, self->table, found);
     one_put *one = &self->ready[self->ready_count++];
-    *one = (one_put){.all = self,
-                     .write = put->form,
-                     .derivation = kw_partial_derivation(call, self->table, put->record, NULL),
-                     .result = &self->results[index]};
+    *one =
+        (one_put){.all = self,
+                  .write = put->form,
+                  .derivation = kw_partial_derivation(call, self->table, put->record, NULL, self->durability),
+                  .result = &self->results[index]};
     one->write.table = rows.first.table;
     one->write.row = rows.first.row;
     one->write.step = rows.first.step;

@@ -13,7 +13,7 @@
 /* The derivation of a put of the record, in the call's arena. check: a condition; NULL: none. The touched
  * fields that the record gives must be among the cells of the kw_write. */
 const kw_derivation *kw_partial_derivation(kw_call *call, const kw_table *table, const kw_record *record,
-                                           const kw_check *check);
+                                           const kw_check *check, kw_durability durability);
 
 /* A put, and the form of its write: kind and cells. */
 typedef struct kw_partial_put {

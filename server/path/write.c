@@ -430,8 +430,8 @@ rows_found(void *user, const kw_record_rows *rows)
     kw_batch *batch = user;
     batch->rows = rows;
     if (writes_hints(batch) && kw_store_is_shared(batch->call->store))
-        kw_hints_write(batch->call, batch->table, records_of(batch), batch->additions_count, hints_written,
-                       batch);
+        kw_hints_write(batch->call, batch->table, records_of(batch), batch->additions_count,
+                       batch->options.durability, hints_written, batch);
     else
         make_all(batch);
 }

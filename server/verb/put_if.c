@@ -149,9 +149,11 @@ found(void *user, const kw_atomic_rows *rows, const kw_error *error)
     self->write.others = rows->others;
     self->write.others_count = rows->others_count;
     if (is_partial(self))
-        self->derivation = kw_partial_derivation(self->call, self->table, self->record, &self->check);
+        self->derivation = kw_partial_derivation(self->call, self->table, self->record, &self->check,
+                                                 self->options.durability);
     if (self->table->hint_paths_count && !self->derivation)
-        kw_hints_write(self->call, self->table, &self->record, 1, hints_written, self);
+        kw_hints_write(self->call, self->table, &self->record, 1, self->options.durability, hints_written,
+                       self);
     else
         send_write(self);
 }

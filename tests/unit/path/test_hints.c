@@ -111,7 +111,8 @@ KW_TEST(test_refused, "/path/hints/refused")
     assert_rows(&self, 0, 0, 0);
     g_assert_cmpint(desk_put(self.desk, "orders", "id=a")->outcome, ==, KW_OUTCOME_OK);
     self.desk->options = (kw_write_options){.has_timestamp = true, .timestamp = 5};
-    g_assert_cmpint(desk_put(self.desk, "pairs", "id=a status=new")->outcome, ==, KW_OUTCOME_OK);
+    g_assert_cmpint(desk_put(self.desk, "pairs", "id=a status=new")->error.code, ==, KW_REFUSED);
+    g_assert_cmpint(desk_put(self.desk, "pairs", "id=a")->outcome, ==, KW_OUTCOME_OK);
     desk_free(self.desk);
 }
 

@@ -510,7 +510,8 @@ KW_TEST(test_pure, "/path/partial/pure")
     const kw_table *table = desk_table(self.desk, "stamped");
     kw_record record = desk_record(self.desk, "stamped", "id=a status=paid seller=s");
     kw_arena *arena = self.desk->call.arena;
-    const kw_derivation *derivation = kw_partial_derivation(&self.desk->call, table, &record, NULL);
+    const kw_derivation *derivation =
+        kw_partial_derivation(&self.desk->call, table, &record, NULL, KW_DURABILITY_DEFAULT);
     g_assert_cmpuint(derivation->columns_count, ==, 3);
     int64_t n = 7;
     kw_value number = {.kind = KW_VALUE_NUMBER, .number = n};
