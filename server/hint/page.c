@@ -18,6 +18,12 @@ kw_hint_is_recent(int64_t newest_ms, int64_t start_ms)
 }
 
 bool
+kw_hint_query_is_late(int64_t start_ms, int64_t earliest_ms, const kw_hint_limits *limits)
+{
+    return earliest_ms - limits->lag_ms - start_ms > limits->keep_ms;
+}
+
+bool
 kw_hint_is_returned(const kw_hint_row *row, int64_t start_ms)
 {
     bool recent = kw_hint_is_recent(row->newest_ms, start_ms);

@@ -30,18 +30,18 @@ typedef struct kw_hint_row {
  * clock before the first hint was read; a query waits until it is known. The cursor contains the result. */
 int64_t kw_hint_query_start_ms(int64_t earliest_ms, const kw_hint_limits *limits);
 bool kw_hint_is_recent(int64_t newest_ms, int64_t start_ms);
+/* True if cleaners can have deleted hints that the query still needs. earliest_ms: now. */
+bool kw_hint_query_is_late(int64_t start_ms, int64_t earliest_ms, const kw_hint_limits *limits);
 bool kw_hint_is_returned(const kw_hint_row *row, int64_t start_ms);
 
 /* The recent records that the pages so far have returned; part of the cursor. If there are more, the oldest
  * are dropped, and can be returned again. */
-#define KW_HINT_MEMORY 64
+#define KW_HINT_MEMORY 512
 typedef struct kw_hint_memory {
     uint64_t hashes[KW_HINT_MEMORY]; /* the oldest first */
     unsigned count;
 } kw_hint_memory;
 
-/* hash: of the identity, with a secret seed: two records with the same hash count as one, and one of them is
- * not returned. */
 /* What the pages of a query know of each other. */
 typedef struct kw_hint_query {
     bool begun; /* start_ms is set */
@@ -49,5 +49,7 @@ typedef struct kw_hint_query {
     kw_hint_memory memory;
 } kw_hint_query;
 
+/* hash: of the identity, with a secret seed: two records with the same hash count as one, and one of them is
+ * not returned. */
 void kw_hint_memory_add(kw_hint_memory *memory, uint64_t hash);
 bool kw_hint_memory_has(const kw_hint_memory *memory, uint64_t hash);

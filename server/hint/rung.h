@@ -8,8 +8,8 @@
  *     hinted-old --> hinting-old --> [settled-old] --> hinting-new --> hinted-new
  *
  * Places in brackets are those of tables with `order: stamp`. As in change/ladder.h: calls run at most at two
- * places, which are neighbors, and the next place is set when all gateways have reported the present one. The
- * server's ladder will take these rows.
+ * places, which are neighbors, and the next place is set when all gateways have reported the present one.
+ * change/ladder.c has the rows of an added path; unit.change_table compares both tables.
  */
 #pragma once
 

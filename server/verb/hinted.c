@@ -7,6 +7,7 @@
 #include "path/rows.h"
 
 #include <glib.h>
+#include <inttypes.h>
 
 /* Of the hints of a batch, unless one hint has more. */
 #define KEY_BYTES_MOST ((size_t)1024 * 1024)
@@ -339,7 +340,7 @@ kw_hinted_add(kw_hinted *hinted, size_t range, const kw_row *row, kw_error *ret_
                                   .range = (uint32_t)range,
                                   .record = number,
                                   .next = NOT_KNOWN,
-                                  .stamp_ms = row->cells_count ? row->cells[0].timestamp : INT64_MAX};
+                                  .stamp_ms = row->cells_count ? row->cells[0].timestamp : 0};
     hinted->key_bytes += row->key.size;
     if (of->first == NOT_KNOWN)
         of->first = index;
@@ -394,13 +395,35 @@ arrived(void *user, kw_rows *rows, const kw_error *error)
         hinted->done(hinted->user, NULL);
 }
 
+/* A query that takes too long could miss a record that has moved. */
+static bool
+is_late(const kw_hinted *hinted, kw_error *ret_error)
+{
+    const kw_path *path = hinted->spec.path;
+    const kw_hint_limits *limits = &hinted->limits;
+    if (hinted->earliest_ms == KW_HINT_NO_TIME ||
+        !kw_hint_query_is_late(hinted->spec.query->start_ms, hinted->earliest_ms, limits))
+        return false;
+    kw_error_set(ret_error, KW_INVALID,
+                 "table %s, path %s: the query began more than %" PRId64
+                 " s ago (hints.keep), so it could miss records that were written since; start it again with "
+                 "smaller ranges, or increase hints.keep",
+                 path->table->name, path->name, limits->keep_ms / 1000);
+    return true;
+}
+
 void
 kw_hinted_read(kw_hinted *hinted, kw_hinted_done done, void *user)
 {
+    kw_error error;
     g_assert(hinted->count > 0 && !hinted->reading);
     kw_metrics_add(KW_METRIC_hints_scanned, (int64_t)hinted->count);
     if (!kw_store_earliest_ms(hinted->spec.call->store, &hinted->earliest_ms))
         hinted->earliest_ms = KW_HINT_NO_TIME;
+    if (is_late(hinted, &error)) {
+        done(user, &error);
+        return;
+    }
     hinted->done = done;
     hinted->user = user;
     hinted->asked = 0;

@@ -351,7 +351,9 @@ kw_scan_hints_read(kw_scan *scan)
         hints->lost = false;
     }
     kw_hinted_begin_batch(hints->hinted, scan->plan, most);
-    kw_gather_page(scan->gather, most, BATCH_BYTES, scan->page_call->deadline, hints_gathered, scan);
+    /* Time is left for the rows of the hints. */
+    kw_deadline until = scan->request.waits_for_row ? scan->page_call->deadline : scan->stop_by;
+    kw_gather_page(scan->gather, most, BATCH_BYTES, until, hints_gathered, scan);
 }
 
 bool
