@@ -1,5 +1,6 @@
 #include "coordinator/hint_sweep.h"
 
+#include "base/log.h"
 #include "base/units.h"
 #include "catalog/catalog.h"
 #include "reconcile/hint_slice.h"
@@ -8,6 +9,10 @@
 
 #define SLICE_HINTS 200
 #define PAUSE_MS 1000
+/* After so many slices that failed, one after the other, the sweep goes on with the next path. */
+#define FAILURES_MAX 10
+/* While the store's time is not known. */
+#define LOOK_AGAIN_MS 10
 /* After all hints were visited, and before the first ones are: with a random part, so that gateways that
  * start together do not sweep together. */
 #define REST_MS UINT64_C(3600000)
@@ -20,7 +25,8 @@ struct kw_hint_sweep {
      * before, because the policy has changed, its sweep begins again. */
     size_t table, path;
     GBytes *store_table;
-    GBytes *after; /* NULL: at the beginning */
+    GBytes *after;     /* NULL: at the beginning */
+    unsigned failures; /* of the last slices */
     bool busy;
     kw_call call;
     kw_hint_slice_request request;
@@ -112,17 +118,30 @@ begin_after(kw_hint_sweep *sweep, const kw_placement *hints, kw_arena *arena)
 
 /* A slice that failed is repeated. */
 static void
+note_failure(kw_hint_sweep *sweep, const kw_error *error)
+{
+    if (++sweep->failures < FAILURES_MAX)
+        return;
+    kw_log(KW_LOG_WARN, "hints", "a sweep of stale hints was ended", KW_LOG_FACT("reason", error->text));
+    sweep->failures = 0;
+    set_position(sweep, sweep->table, sweep->path + 1);
+}
+
+static void
 on_slice(void *user, const kw_hint_slice_result *result, const kw_error *error)
 {
     kw_hint_sweep *sweep = user;
     kw_policy *policy = (kw_policy *)(uintptr_t)sweep->call.policy;
-    bool end = !error && (result->end || result->after.size == 0);
-    if (end)
+    if (error) {
+        note_failure(sweep, error);
+    } else if (result->end || result->after.size == 0) {
         set_position(sweep, sweep->table, sweep->path + 1);
-    else if (!error) {
+    } else {
         g_clear_pointer(&sweep->after, g_bytes_unref);
         sweep->after = g_bytes_new(result->after.data, result->after.size);
     }
+    if (!error)
+        sweep->failures = 0;
     kw_arena_free(sweep->call.arena);
     sweep->call = (kw_call){0};
     sweep->busy = false;
@@ -155,6 +174,17 @@ start(kw_hint_sweep *sweep, const kw_path *path)
     kw_hint_slice(&sweep->call, &sweep->request, on_slice, sweep);
 }
 
+/* Without the time, no hint is known to be old. */
+static bool
+knows_time(kw_store *store)
+{
+    int64_t earliest_ms;
+    if (kw_store_earliest_ms(store, &earliest_ms))
+        return true;
+    kw_store_keep_time_known(store);
+    return false;
+}
+
 uint64_t
 kw_hint_sweep_tick(kw_hint_sweep *sweep, void (*wake)(void *user), void *user)
 {
@@ -167,6 +197,8 @@ kw_hint_sweep_tick(kw_hint_sweep *sweep, void (*wake)(void *user), void *user)
     if (sweep->not_before_ns > now_ns)
         return (sweep->not_before_ns - now_ns) / KW_NS_PER_MS + 1;
     const kw_path *path = kw_control_is_in_service(control) ? find_path(sweep, control->policy) : NULL;
+    if (path && !knows_time(control->store))
+        return LOOK_AGAIN_MS;
     if (path) {
         start(sweep, path);
         return UINT64_MAX;
