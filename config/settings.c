@@ -348,10 +348,9 @@ static const kw_setting hints_settings[] = {
      .least = SECOND,
      .most = 30 * DAY,
      .fallback = "10min",
-     .about =
-         "How long at least a hint is kept after its record got other values. A query that takes longer, "
-         "over all of its pages, can miss a record that was written meanwhile. Set it alike in all "
-         "gateways."},
+     .about = "How long at least a hint is kept after its record got other values. A query that takes "
+              "longer, over all of its pages, is rejected, because it could miss a record that was written "
+              "meanwhile. Set it alike in all gateways."},
     {.name = NULL},
 };
 
