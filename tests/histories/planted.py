@@ -83,7 +83,8 @@ CAMPAIGN = ["--store", "sim", "--gateways", "2", "--together", "9", "--callers",
             "--until-wrong", "--faults", "change_mixed,change_held_long,change_late,change_blind"]
 HINTS = ["--together", "0", "--callers", "8", "--bursts", "0", "--workloads", "sided,sided_watched,hinted,hinted_watched",
          "--faults", "calm,delay,stop"]
-PARTIAL = HINTS + ["--workloads", "hinted_stamp_parts,hinted_stamp_fields", "--faults", "calm,delay,late,lost,stop"]
+# Puts in progress for longer than the clock is wide, beside few other puts.
+PARTIAL = HINTS + ["--workloads", "hinted_stamp_parts,hinted_stamp_fields", "--faults", "late", "--bursts", "250", "--duration", "2500"]
 CLEANED = ["--late", "100", "--keep-hints", "300", "--bursts", "250", "--duration", "2500", "--faults", "calm,delay"]
 # For safeguards against rare courses of events, one table whose changes follow each other quickly. By name: further options.
 ONE_TABLE = ["--together", "1", "--groups", "8", "--workloads", "watched"]

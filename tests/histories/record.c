@@ -242,6 +242,39 @@ put_many(caller *by)
     }
 }
 
+static operation
+read_of(const caller *by, uint32_t record, uint32_t view, operation_kind kind)
+{
+    operation made = {.caller = by->number,
+                      .record = record,
+                      .view = view,
+                      .kind = kind,
+                      .fields = 15,
+                      .expected = OPERATION_ABSENT};
+    for (int i = 0; i < OPERATION_FIELDS; i++)
+        made.values[i] = made.results[i] = OPERATION_ABSENT;
+    return made;
+}
+
+static void
+execute(caller *by, operation *of)
+{
+    if (!client_do(by->connection, &by->table, of))
+        return;
+    note_seen(by, of);
+    g_array_append_val(by->done, *of);
+}
+
+/* Looks for a record by the texts that were read just now. */
+static void
+find_again(caller *by, uint32_t record)
+{
+    operation made = read_of(by, record, 0, OPERATION_FIND);
+    bind_texts(by, &made);
+    made.on = operation_path_fields(made.view);
+    execute(by, &made);
+}
+
 static void
 take_step(caller *by)
 {
@@ -259,10 +292,12 @@ take_step(caller *by)
         scan(by, step, made);
     } else if (made.kind == OPERATION_VERSIONS) {
         client_versions(by->connection, &by->table, made, VERSIONS_READ, by->done);
-    } else if (client_do(by->connection, &by->table, &made)) {
-        note_seen(by, &made);
-        g_array_append_val(by->done, made);
+    } else {
+        execute(by, &made);
     }
+    if (step == STEP_GET && by->work->hint_paths && made.values[0] != OPERATION_ABSENT &&
+        made.values[1] != OPERATION_ABSENT)
+        find_again(by, made.record);
 }
 
 static bool
@@ -320,20 +355,6 @@ read_line(void)
 }
 
 /* --- the last reads ---------------------------------------------------------------------------------- */
-
-static operation
-read_of(const caller *by, uint32_t record, uint32_t view, operation_kind kind)
-{
-    operation made = {.caller = by->number,
-                      .record = record,
-                      .view = view,
-                      .kind = kind,
-                      .fields = 15,
-                      .expected = OPERATION_ABSENT};
-    for (int i = 0; i < OPERATION_FIELDS; i++)
-        made.values[i] = made.results[i] = OPERATION_ABSENT;
-    return made;
-}
 
 /* False if it got no reply. */
 static bool
