@@ -44,16 +44,15 @@ PLANTED = {
          "        rules.old_role.scan = false;\n        rules.new_role.scan = true;\n    }\n"
          "    return is_of_hints(ladder) ? of_hints(rules) : has_one_writer(ladder) ? with_one_writer(rules) : rules;")]),
     "rows-first": ("the order of a put of a hint path: the row is written before the hints", [
+        ("server/path/write.c", "if (writes_hints(batch) && kw_store_is_shared(batch->call->store))", "if (false)"),
         ("server/path/write.c", "static void\nall_written(void *user)\n{\n    kw_batch *batch = user;\n",
          "static const kw_record **records_of(const kw_batch *batch);\nstatic void sum_up_all(void *user);\n"
          "static void\nlate_hints(void *user, const kw_error *errors, kw_deadline row_deadline)\n{\n    (void)errors, (void)row_deadline;\n"
          "    sum_up_all(user);\n}\nstatic void\nall_written(void *user)\n{\n    kw_batch *batch = user;\n"
          "    if (writes_hints(batch) && kw_store_is_shared(batch->call->store))\n"
-         "        kw_hints_write(batch->call, batch->table, records_of(batch), batch->additions_count, late_hints, batch);\n"
-         "    else\n        sum_up_all(batch);\n}\nstatic void\nsum_up_all(void *user)\n{\n    kw_batch *batch = user;\n"),
-        ("server/path/write.c", "    if (writes_hints(batch) && kw_store_is_shared(batch->call->store))\n        kw_hints_write(batch->call, "
-         "batch->table, records_of(batch), batch->additions_count, hints_written,\n                       batch);\n    else\n"
-         "        make_all(batch);", "    (void)hints_written;\n    make_all(batch);")]),
+         "        kw_hints_write(batch->call, batch->table, records_of(batch), batch->additions_count, batch->options.durability,\n"
+         "                       late_hints, batch);\n"
+         "    else\n        sum_up_all(batch);\n}\nstatic void\nsum_up_all(void *user)\n{\n    kw_batch *batch = user;\n")]),
     "young-hints": ("the age of a hint that is deleted", [
         ("server/hint/clean.c", "earliest_ms > hint_ms + grace_ms", "earliest_ms > hint_ms - grace_ms")]),
     "unstamped-deletes": ("the timestamp of the delete of a hint", SHORT + [
@@ -65,7 +64,7 @@ PLANTED = {
     "not-kept": ("hints.keep", SHORT + [
         ("server/hint/clean.c", "- limits->keep_ms - limits->lag_ms", "")]),
     "given-fields": ("the other fields of the touched paths in a put of some fields", [
-        ("server/hint/tuple.c", "        return KW_HINT_WRITE_SEEN;", "        return KW_HINT_LEAVE;")]),
+        ("server/path/partial.c", "    self->cells[self->derived->cells_count++] = kept;\n    return true;", "    (void)kept;\n    return true;")]),
     "no-gone-fields": ("the removal of absent fields in such a put", [
         ("server/hint/tuple.c", "return order == KW_WRITE_ORDER_STORE ? KW_HINT_LEAVE : KW_HINT_WRITE_GONE;",
          "(void)order;\n    return KW_HINT_LEAVE;")]),
@@ -84,7 +83,7 @@ CAMPAIGN = ["--store", "sim", "--gateways", "2", "--together", "9", "--callers",
 HINTS = ["--together", "0", "--callers", "8", "--bursts", "0", "--workloads", "sided,sided_watched,hinted,hinted_watched",
          "--faults", "calm,delay,stop"]
 # Puts in progress for longer than the clock is wide, beside few other puts.
-PARTIAL = HINTS + ["--workloads", "hinted_stamp_parts,hinted_stamp_fields", "--faults", "late", "--bursts", "250", "--duration", "2500"]
+PARTIAL = HINTS + ["--workloads", "hinted_stamp_parts,hinted_stamp_fields", "--faults", "stop_thrift", "--bursts", "150", "--duration", "3000"]
 CLEANED = ["--late", "100", "--keep-hints", "300", "--bursts", "250", "--duration", "2500", "--faults", "calm,delay"]
 # For safeguards against rare courses of events, one table whose changes follow each other quickly. By name: further options.
 ONE_TABLE = ["--together", "1", "--groups", "8", "--workloads", "watched"]
