@@ -65,9 +65,6 @@ PLANTED = {
         ("server/hint/clean.c", "- limits->keep_ms - limits->lag_ms", "")]),
     "given-fields": ("the other fields of the touched paths in a put of some fields", [
         ("server/path/partial.c", "    self->cells[self->derived->cells_count++] = kept;\n    return true;", "    (void)kept;\n    return true;")]),
-    "no-gone-fields": ("the removal of absent fields in such a put", [
-        ("server/hint/tuple.c", "return order == KW_WRITE_ORDER_STORE ? KW_HINT_LEAVE : KW_HINT_WRITE_GONE;",
-         "(void)order;\n    return KW_HINT_LEAVE;")]),
     "no-compare": ("the condition of such a put on HBase, and of conditional puts", [
         ("server/store/order/cas.c", "static void\nsend_compare(kw_cas_round *round)\n{\n",
          "static void\non_put(void *user, kw_outcome outcome, const kw_error *error)\n{\n"
@@ -99,7 +96,6 @@ AIMED = {
     "no-memory": HINTS,
     "not-kept": HINTS + CLEANED,
     "given-fields": PARTIAL,
-    "no-gone-fields": PARTIAL,
     "no-compare": PARTIAL,
     "short-times": HINTS + CLEANED,
 }
