@@ -92,7 +92,7 @@ print_summary(const kw_scrub_run *run)
                run->table, state->rows, state->missing, state->different, state->extra, state->foreign_rows,
                state->repaired);
     if (state->stale_hints > 0)
-        g_printerr("%" G_GINT64_FORMAT " hints are stale: their records have other values now. They do no "
+        g_printerr("Stale hints: %" G_GINT64_FORMAT ". Their records have other values now. They do no "
                    "harm.\n",
                    state->stale_hints);
     if (state->unsettled > 0)

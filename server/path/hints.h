@@ -36,7 +36,7 @@ bool kw_hints_check_put(const kw_call *call, const kw_table *table, const kw_rec
 /* The fields of a hint path's tuple. */
 kw_hint_fields kw_hints_tuple(const kw_path *path);
 
-/* True if hints of the path can have a TTL. */
+/* True if a family of the tuple has a TTL. Then a tuple that is written again gets a new hint, too. */
 bool kw_hints_can_expire(const kw_path *path);
 
 /* The record with the values that a read returns after they were stored: a double can lose digits in its

@@ -160,9 +160,10 @@ describe_additions(const kw_table *old, const kw_table *table, kw_buffer *lines)
 {
     if (adds_hints(old, table)) {
         kw_buffer_append_text(
-            lines, "    From now on puts write hints, and a put of some of the fields of the path's key is "
-                   "executed in another way or refused (keyway-policy(5)). Queries can use the path when all "
-                   "hints are written.\n");
+            lines,
+            "    From now on puts write hints, and a put of some of the fields of the path's key first "
+            "reads the others, or is refused (keyway-policy(5)). Queries can use the path when all "
+            "hints are written.\n");
         return;
     }
     bool store_order = table->ordering.regime.order == KW_WRITE_ORDER_STORE;
