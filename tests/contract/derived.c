@@ -8,6 +8,9 @@
 
 #define THREADS 4
 #define WRITES 25
+/* Of an operation that fails for a moment. */
+#define TRIES 200
+#define PAUSE_US 20000
 
 static const kw_ordering atomics = {.regime.order = KW_WRITE_ORDER_STAMP,
                                     .regime.atomics = KW_ATOMICS_CAS,
@@ -47,12 +50,27 @@ write_given(kw_fixture *f, const char *row, const char *a, const char *b)
     g_assert_true(result.applied);
 }
 
+/* Repeats a get that fails because the store's clock is not known for a moment. */
+static kw_rows *
+get_patiently(kw_sync *sync, const kw_get *get)
+{
+    kw_error error;
+    kw_rows *rows = kw_sync_get(sync, get, &error);
+    for (int tries = 0; !rows && error.code == KW_UNAVAILABLE && tries < TRIES; tries++) {
+        g_usleep(PAUSE_US);
+        rows = kw_sync_get(sync, get, &error);
+    }
+    if (!rows)
+        g_error("%s", error.text);
+    return rows;
+}
+
 /* "a=1 b=2", as callers see it. All cells must have the same timestamp. Free it. */
 static char *
 record_in(kw_sync *sync, kw_bytes table, const char *row, const kw_ordering *ordering)
 {
     kw_get get = {.table = table, .row = B(row), .deadline = kw_deadline_in_ms(60000), .ordering = ordering};
-    kw_rows *rows = kw_sync_get(sync, &get, NULL);
+    kw_rows *rows = get_patiently(sync, &get);
     GString *text = g_string_new(NULL);
     for (uint32_t i = 0; i < rows->rows[0].cells_count; i++) {
         const kw_cell *cell = &rows->rows[0].cells[i];
@@ -75,7 +93,7 @@ static bool
 has_hint(kw_sync *sync, kw_bytes hints, const char *row)
 {
     kw_get get = {.table = hints, .row = B(row), .deadline = kw_deadline_in_ms(60000)};
-    kw_rows *rows = kw_sync_get(sync, &get, NULL);
+    kw_rows *rows = get_patiently(sync, &get);
     bool has = rows->rows[0].cells_count > 0;
     kw_rows_free(rows);
     return has;
@@ -176,6 +194,13 @@ typedef struct writer {
     int number;
 } writer;
 
+/* On a busy machine, the measurement of the store's clock can be late for a moment. */
+static bool
+is_temporary(const kw_sync_written *result)
+{
+    return result->outcome == KW_OUTCOME_FAILED && result->error.code == KW_UNAVAILABLE;
+}
+
 static void
 write_often(void *user)
 {
@@ -191,6 +216,10 @@ write_often(void *user)
         kw_derivation derivation = kw_toy_derivation(&toy);
         kw_write write = kw_toy_write(&toy, self->table, "race", self->ordering);
         kw_sync_written result = kw_sync_write_derived(&sync, &write, &derivation);
+        for (int tries = 0; is_temporary(&result) && tries < TRIES; tries++) {
+            g_usleep(PAUSE_US);
+            result = kw_sync_write_derived(&sync, &write, &derivation);
+        }
         /* others write the record, so it can be busy, or a compare whose reply is late can stay in doubt */
         if (result.outcome == KW_OUTCOME_FAILED && result.error.code != KW_BUSY)
             g_error("%s", result.error.text);
