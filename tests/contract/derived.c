@@ -6,6 +6,8 @@
 #include "base/thread.h"
 #include "store/control.h"
 
+#include <stdatomic.h>
+
 #define THREADS 4
 #define WRITES 25
 /* Of an operation that fails for a moment. */
@@ -192,6 +194,7 @@ typedef struct writer {
     kw_bytes table, hints;
     const kw_ordering *ordering;
     int number;
+    _Atomic int *running;
 } writer;
 
 /* On a busy machine, the measurement of the store's clock can be late for a moment. */
@@ -225,6 +228,7 @@ write_often(void *user)
             g_error("%s", result.error.text);
     }
     kw_sync_close(&sync);
+    atomic_fetch_sub(self->running, 1);
 }
 
 /* The hint of a record that was read is there. Hints are not deleted, so it can be read later. */
@@ -246,11 +250,13 @@ test_race(kw_fixture *f)
     kw_bytes hints = kw_fixture_make_table(f, "hints", "d");
     kw_thread threads[THREADS];
     writer writers[THREADS];
+    _Atomic int running = THREADS;
     for (int i = 0; i < THREADS; i++) {
-        writers[i] = (writer){f->sync.store, f->table, hints, ordering_of(f), i};
+        writers[i] = (writer){f->sync.store, f->table, hints, ordering_of(f), i, &running};
         kw_thread_start(&threads[i], "writer", write_often, &writers[i]);
     }
-    for (int i = 0; i < 20; i++)
+    /* The loop of this thread measures the store's clock, so it must run until the writers have ended. */
+    while (atomic_load(&running) > 0)
         expect_hint_of_record(f, hints, false);
     for (int i = 0; i < THREADS; i++)
         kw_thread_join(&threads[i]);
