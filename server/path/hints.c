@@ -2,6 +2,7 @@
 
 #include "hint/program.h"
 #include "path/atomic.h"
+#include "store/control.h"
 
 #include <glib.h>
 
@@ -40,24 +41,13 @@ kw_hints_put_of(const kw_table *table, const kw_record *record)
     return kw_hint_put_of(table->tuples, table->hint_paths_count, kw_hints_given(table, record));
 }
 
-const char *
-kw_hints_missing(const kw_table *table, const kw_record *record, kw_arena *arena)
-{
-    kw_hint_fields given = kw_hints_given(table, record);
-    kw_hint_fields missing = kw_hints_put_of(table, record).touched & ~given;
-    const char *names = "";
-    for (size_t i = 0; i < table->fields_count; i++)
-        if (table->tuple_bits[i] != KW_IN_NO_TUPLE && (missing >> table->tuple_bits[i] & 1))
-            names = kw_arena_printf(arena, "%s%s%s", names, *names ? ", " : "", table->fields[i].name);
-    return names;
-}
-
+/* The names of the fields with these bits, for example "created, seller". In the arena. */
 static const char *
-names_given(const kw_table *table, const kw_record *record, kw_arena *arena)
+names_of(const kw_table *table, kw_hint_fields fields, kw_arena *arena)
 {
     const char *names = "";
     for (size_t i = 0; i < table->fields_count; i++)
-        if (table->tuple_bits[i] != KW_IN_NO_TUPLE && record->values[i].kind != KW_VALUE_NONE)
+        if (table->tuple_bits[i] != KW_IN_NO_TUPLE && (fields >> table->tuple_bits[i] & 1))
             names = kw_arena_printf(arena, "%s%s%s", names, *names ? ", " : "", table->fields[i].name);
     return names;
 }
@@ -80,7 +70,9 @@ check_partial(const kw_call *call, const kw_table *table, const kw_record *recor
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     const char *lacks = lacks_for_partial(call, table);
-    const char *missing = kw_hints_missing(table, record, arena), *given = names_given(table, record, arena);
+    kw_hint_fields fields = kw_hints_given(table, record);
+    kw_hint_fields touched = kw_hints_put_of(table, record).touched;
+    const char *given = names_of(table, fields, arena), *missing = names_of(table, touched & ~fields, arena);
     if (lacks)
         return kw_error_set(ret_error, KW_REFUSED,
                             "table %s: put %s together with %s: paths of the table have these fields in "
@@ -111,7 +103,7 @@ kw_hints_check_put(const kw_call *call, const kw_table *table, const kw_record *
         return kw_error_set(ret_error, KW_REFUSED,
                             "table %s: a put of %s takes no timestamp, because paths of the table have these "
                             "fields in their keys; remove the timestamp",
-                            table->name, names_given(table, record, arena));
+                            table->name, names_of(table, kw_hints_given(table, record), arena));
     }
     return true;
 }
@@ -123,6 +115,19 @@ kw_hints_tuple(const kw_path *path)
     for (size_t i = 0; i < path->tuple_count; i++)
         tuple |= (kw_hint_fields)1 << path->table->tuple_bits[path->tuple[i]];
     return tuple;
+}
+
+int64_t
+kw_hints_newest_ms(const kw_path *path, const kw_row *row)
+{
+    int64_t newest_ms = KW_HINT_NO_TIME;
+    for (size_t i = 0; i < path->tuple_count; i++) {
+        const kw_field *field = &path->table->fields[path->tuple[i]];
+        const kw_cell *cell = kw_row_find_cell(row, field->family, field->qualifier);
+        if (cell)
+            newest_ms = MAX(newest_ms, cell->timestamp);
+    }
+    return newest_ms;
 }
 
 bool

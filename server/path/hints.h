@@ -22,9 +22,6 @@ kw_hint_limits kw_hints_limits(const kw_call *call, const kw_table *table);
 /* What a put of the record means for the table's hint paths. The table has some. */
 kw_hint_put kw_hints_put_of(const kw_table *table, const kw_record *record);
 
-/* The names of the fields that a partial put lacks, for example "created, seller". In the arena. */
-const char *kw_hints_missing(const kw_table *table, const kw_record *record, kw_arena *arena);
-
 /* The fields that the put gives. */
 kw_hint_fields kw_hints_given(const kw_table *table, const kw_record *record);
 
@@ -35,6 +32,9 @@ bool kw_hints_check_put(const kw_call *call, const kw_table *table, const kw_rec
 
 /* The fields of a hint path's tuple. */
 kw_hint_fields kw_hints_tuple(const kw_path *path);
+
+/* The newest timestamp of the tuple's cells in a row of the primary path; KW_HINT_NO_TIME: it has none. */
+int64_t kw_hints_newest_ms(const kw_path *path, const kw_row *row);
 
 /* True if a family of the tuple has a TTL. Then a tuple that is written again gets a new hint, too. */
 bool kw_hints_can_expire(const kw_path *path);

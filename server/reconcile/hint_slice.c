@@ -80,38 +80,6 @@ note_undecodable(slice *self, kw_bytes key, const kw_error *error)
 
 /* --- records ------------------------------------------------------------------------------------- */
 
-static bool
-is_of_tuple(const slice *self, const kw_cell *cell)
-{
-    const kw_path *path = self->request->hints->path;
-    for (size_t i = 0; i < path->tuple_count; i++) {
-        const kw_field *field = &self->table->fields[path->tuple[i]];
-        if (kw_bytes_equal(field->family, cell->family) && kw_bytes_equal(field->qualifier, cell->qualifier))
-            return true;
-    }
-    return false;
-}
-
-/* KW_HINT_NO_TIME: the row has no field of the tuple. */
-static int64_t
-newest_of(const slice *self, const kw_row *row)
-{
-    int64_t newest_ms = KW_HINT_NO_TIME;
-    for (uint32_t i = 0; i < row->cells_count; i++)
-        if (is_of_tuple(self, &row->cells[i]))
-            newest_ms = MAX(newest_ms, row->cells[i].timestamp);
-    return newest_ms;
-}
-
-static bool
-has_tuple(const kw_path *path, const kw_record *record)
-{
-    bool complete = true;
-    for (size_t i = 0; complete && i < path->tuple_count; i++)
-        complete = record->values[path->tuple[i]].kind != KW_VALUE_NONE;
-    return complete;
-}
-
 /* Sets the hint that the record of a row has now; empty: none. False: the row cannot be decoded. */
 static bool
 find_hint(slice *self, const kw_row *row, kw_buffer *scratch, const kw_record **ret_record,
@@ -124,7 +92,7 @@ find_hint(slice *self, const kw_row *row, kw_buffer *scratch, const kw_record **
     if (!kw_reader_decode(self->reader, self->primary, row, ret_record, ret_error))
         return false;
     scratch->size = 0;
-    if (!has_tuple(hints->path, *ret_record))
+    if (!kw_path_has_record(hints->path, *ret_record))
         return true;
     if (!kw_layout_encode(hints->layout, *ret_record, scratch, ret_error))
         return false;
@@ -213,7 +181,8 @@ keep_missing(slice *self, const kw_rows *rows)
         kw_error ignored;
         item *at = &self->items[i];
         if (find_hint(self, &rows->rows[i], &scratch, &record, &hint, &ignored) &&
-            kw_bytes_equal(hint, at->hint) && newest_of(self, &rows->rows[i]) == at->newest_ms)
+            kw_bytes_equal(hint, at->hint) &&
+            kw_hints_newest_ms(self->request->hints->path, &rows->rows[i]) == at->newest_ms)
             self->items[kept++] = *at;
     }
     self->count = kept;
@@ -276,8 +245,9 @@ judge_hint(slice *self, const item *at, const kw_row *row, kw_buffer *scratch)
     if (kw_bytes_equal(hint, at->hint))
         return;
     self->result.stale++;
-    kw_hint_facts facts = {
-        .hint_ms = at->hint_ms, .earliest_ms = self->earliest_ms, .newest_ms = newest_of(self, row)};
+    kw_hint_facts facts = {.hint_ms = at->hint_ms,
+                           .earliest_ms = self->earliest_ms,
+                           .newest_ms = kw_hints_newest_ms(self->request->hints->path, row)};
     kw_stale_hints_add(&self->stale, self->call->arena, self->call, self->request->hints, at->hint, &facts);
 }
 
@@ -325,7 +295,7 @@ add_row(slice *self, const kw_row *row, kw_buffer *scratch, item *ret_item, kw_e
         return true;
     ret_item->record = kw_reader_keep(self->reader, arena);
     ret_item->row = kw_arena_copy(arena, row->key);
-    ret_item->newest_ms = newest_of(self, row);
+    ret_item->newest_ms = kw_hints_newest_ms(self->request->hints->path, row);
     return true;
 }
 
@@ -337,10 +307,10 @@ add_all(slice *self, const kw_rows *rows)
     self->items = KW_ARENA_ARRAY(self->call->arena, item, rows->count);
     self->result.rows = rows->count;
     self->result.end = rows->end;
-    if (rows->count)
+    if (rows->count) {
         self->result.first = kw_arena_copy(self->call->arena, rows->rows[0].key);
-    if (rows->count)
         self->result.after = kw_arena_copy(self->call->arena, rows->rows[rows->count - 1].key);
+    }
     for (size_t i = 0; i < rows->count; i++) {
         kw_error error;
         item *at = &self->items[self->count];

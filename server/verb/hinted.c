@@ -441,20 +441,6 @@ kw_hinted_rows_found(const kw_hinted *hinted)
 
 /* --- verdicts -------------------------------------------------------------------------------------- */
 
-static int64_t
-newest_ms_of(const kw_path *path, const kw_row *row)
-{
-    int64_t newest_ms = KW_HINT_NO_TIME;
-    for (uint32_t i = 0; i < row->cells_count; i++)
-        for (size_t field = 0; field < path->tuple_count; field++) {
-            const kw_field *of = &path->table->fields[path->tuple[field]];
-            const kw_cell *cell = &row->cells[i];
-            if (kw_bytes_equal(cell->family, of->family) && kw_bytes_equal(cell->qualifier, of->qualifier))
-                newest_ms = MAX(newest_ms, cell->timestamp);
-        }
-    return newest_ms;
-}
-
 /* The hint of the record's tuple, which the reader has decoded; NOT_KNOWN: it is not in the batch. Leaves the
  * hint's key in `encoded`; empty: a part of the tuple is absent. */
 static uint32_t
@@ -584,7 +570,7 @@ look(kw_hinted *hinted, record *of)
         of->has_tuple = at != NOT_KNOWN;
         of->judged_at = of->has_tuple ? at : of->first;
         of->state = hinted->encoded.size ? ROW_IN_PATH : ROW_OUTSIDE;
-        of->newest_ms = newest_ms_of(hinted->spec.path, of->row);
+        of->newest_ms = kw_hints_newest_ms(hinted->spec.path, of->row);
     }
 }
 
