@@ -2,7 +2,6 @@
 
 #include "base/log.h"
 #include "base/units.h"
-#include "catalog/catalog.h"
 #include "reconcile/hint_slice.h"
 
 #include <glib.h>
@@ -131,7 +130,6 @@ static void
 on_slice(void *user, const kw_hint_slice_result *result, const kw_error *error)
 {
     kw_hint_sweep *sweep = user;
-    kw_policy *policy = (kw_policy *)(uintptr_t)sweep->call.policy;
     if (error) {
         note_failure(sweep, error);
     } else if (result->end || result->after.size == 0) {
@@ -142,29 +140,17 @@ on_slice(void *user, const kw_hint_slice_result *result, const kw_error *error)
     }
     if (!error)
         sweep->failures = 0;
-    kw_arena_free(sweep->call.arena);
-    sweep->call = (kw_call){0};
+    kw_control_end_call(&sweep->call);
     sweep->busy = false;
     sweep->not_before_ns = kw_clock_mono_ns() + PAUSE_MS * KW_NS_PER_MS;
-    kw_policy_unref(policy);
     sweep->wake(sweep->user);
 }
 
 static void
 start(kw_hint_sweep *sweep, const kw_path *path)
 {
-    kw_control *control = sweep->control;
-    const kw_fence *fence = kw_catalog_fence(control->catalog);
     sweep->busy = true;
-    sweep->call = (kw_call){.arena = kw_arena_new(),
-                            .policy = kw_policy_ref(control->policy),
-                            .store = control->store,
-                            .handle = control->handle,
-                            .loop = control->loop,
-                            .keyring = control->keyring,
-                            .deadline = kw_control_call_deadline(control),
-                            .request_id = "hints",
-                            .era = fence ? kw_fence_era(fence) : 0};
+    sweep->call = kw_control_begin_call(sweep->control, "hints");
     const kw_placement *hints = kw_path_scanned(path);
     sweep->request = (kw_hint_slice_request){.mode = KW_HINTS_STALE,
                                              .hints = hints,

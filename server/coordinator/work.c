@@ -27,15 +27,12 @@
 void
 kw_change_slice_end(kw_coordinator *self)
 {
-    kw_policy *policy = (kw_policy *)(uintptr_t)self->call.policy;
-    g_assert(self->working && policy);
-    kw_arena_free(self->call.arena);
+    g_assert(self->working);
+    kw_control_end_call(&self->call);
     g_clear_pointer(&self->copy.seen, kw_copy_seen_unref);
-    self->call = (kw_call){0};
     self->working = false;
     g_clear_pointer(&self->table, g_free);
     g_clear_pointer(&self->path, g_free);
-    kw_policy_unref(policy);
     kw_coordinator_wake(self, 0);
 }
 
@@ -413,22 +410,12 @@ start_act(kw_coordinator *self, const kw_change_record *record, const kw_path *p
 static void
 start(kw_coordinator *self, const kw_change_record *record, const kw_path *path)
 {
-    kw_control *control = self->control;
-    const kw_fence *fence = kw_catalog_fence(control->catalog);
     g_assert(!self->working);
     self->working = true;
     self->table = g_strdup(record->table);
     self->path = g_strdup(record->path);
     self->started_ms = record->started_ms;
-    self->call = (kw_call){.arena = kw_arena_new(),
-                           .policy = kw_policy_ref(control->policy),
-                           .store = control->store,
-                           .handle = control->handle,
-                           .loop = control->loop,
-                           .keyring = control->keyring,
-                           .deadline = kw_control_call_deadline(control),
-                           .request_id = "change",
-                           .era = fence ? kw_fence_era(fence) : 0};
+    self->call = kw_control_begin_call(self->control, "change");
     self->act = act_of(self, record);
     self->pass = record->pass;
     self->step = record->step;

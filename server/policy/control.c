@@ -47,6 +47,30 @@ kw_control_call_deadline(const kw_control *control)
     return kw_deadline_in_ms(kw_control_model(control)->timeouts.call_ms);
 }
 
+kw_call
+kw_control_begin_call(const kw_control *control, const char *request_id)
+{
+    const kw_fence *fence = kw_catalog_fence(control->catalog);
+    return (kw_call){.arena = kw_arena_new(),
+                     .policy = kw_policy_ref(control->policy),
+                     .store = control->store,
+                     .handle = control->handle,
+                     .loop = control->loop,
+                     .keyring = control->keyring,
+                     .deadline = kw_control_call_deadline(control),
+                     .request_id = request_id,
+                     .era = fence ? kw_fence_era(fence) : 0};
+}
+
+void
+kw_control_end_call(kw_call *call)
+{
+    kw_policy *policy = (kw_policy *)(uintptr_t)call->policy;
+    kw_arena_free(call->arena);
+    *call = (kw_call){0};
+    kw_policy_unref(policy);
+}
+
 bool
 kw_control_policy_is_stored(const kw_control *control)
 {

@@ -98,6 +98,10 @@ bool kw_control_is_in_service(const kw_control *control);
 const kw_model *kw_control_model(const kw_control *control);
 /* For a call that begins now: timeouts.call. */
 kw_deadline kw_control_call_deadline(const kw_control *control);
+/* A call of the gateway's own, on the main loop, with an arena and a reference to the policy in service. */
+kw_call kw_control_begin_call(const kw_control *control, const char *request_id);
+/* Frees them. `call` becomes all zero. */
+void kw_control_end_call(kw_call *call);
 /* True if the catalog keeps the tables. */
 bool kw_control_policy_is_stored(const kw_control *control);
 /* The settings of the gateway's file. */
