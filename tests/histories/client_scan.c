@@ -80,6 +80,21 @@ next_page(client *with, kw_bytes cursor, operation *scan)
     return result->failure ? NULL : result->success;
 }
 
+/* Adds the scan after its rows; or drops these, if a page failed. */
+static bool
+end_scan(operation *scan, uint64_t begin_ns, bool good, guint before, operations *to_rows)
+{
+    if (!good) {
+        g_array_set_size(to_rows, before);
+        return false;
+    }
+    scan->begin_ns = begin_ns;
+    scan->outcome = OPERATION_OK;
+    scan->values[0] = to_rows->len - before;
+    g_array_append_val(to_rows, *scan);
+    return true;
+}
+
 bool
 client_scan(client *with, const client_table *table, operation scan, unsigned from, unsigned to,
             int page_rows, const char *filter, operations *to_rows)
@@ -96,15 +111,7 @@ client_scan(client *with, const client_table *table, operation scan, unsigned fr
         page = next_page(with, page->cursor, &scan);
         scan.results[0]++;
     }
-    if (!page) {
-        g_array_set_size(to_rows, before);
-        return false;
-    }
-    scan.begin_ns = begin_ns;
-    scan.outcome = OPERATION_OK;
-    scan.values[0] = to_rows->len - before;
-    g_array_append_val(to_rows, scan);
-    return true;
+    return end_scan(&scan, begin_ns, page != NULL, before, to_rows);
 }
 
 /* --- scans of hint paths ---------------------------------------------------------------------- */
@@ -154,15 +161,7 @@ client_scan_path(client *with, client *other, const client_table *table, operati
         page = next_page(other && scan.results[0] % 2 ? other : with, page->cursor, &scan);
         scan.results[0]++;
     }
-    if (!page) {
-        g_array_set_size(to_rows, before);
-        return false;
-    }
-    scan.begin_ns = begin_ns;
-    scan.outcome = OPERATION_OK;
-    scan.values[0] = to_rows->len - before;
-    g_array_append_val(to_rows, scan);
-    return true;
+    return end_scan(&scan, begin_ns, page != NULL, before, to_rows);
 }
 
 /* --- versions --------------------------------------------------------------------------------- */
