@@ -135,21 +135,12 @@ kw_gather_count(kw_gather *gather, const kw_rows *rows)
     kw_flow_count(&gather->flow, found, rows->bytes, found ? kw_arena_used(rows->arena) : 0);
 }
 
-/* The size of a row, computed as the store does. An average over all rows read would be wrong if only the
- * large rows are kept. */
-static size_t
-row_bytes(const kw_row *row)
-{
-    size_t bytes = row->key.size;
-    for (uint32_t i = 0; i < row->cells_count; i++)
-        bytes += row->cells[i].qualifier.size + row->cells[i].value.size;
-    return bytes;
-}
-
+/* Counts the bytes of this row: an average over all rows read would be wrong if only the large rows are kept.
+ */
 static void
 keep_row(kw_gather *gather, kw_row *row)
 {
-    kw_flow_keep(&gather->flow, row_bytes(row));
+    kw_flow_keep(&gather->flow, kw_row_bytes(row));
     if (!gather->spec.accept_copies)
         kw_page_add(&gather->page, row);
 }

@@ -23,6 +23,15 @@ kw_rows_free(kw_rows *rows)
         kw_arena_free(rows->arena);
 }
 
+size_t
+kw_row_bytes(const kw_row *row)
+{
+    size_t bytes = row->key.size;
+    for (uint32_t i = 0; i < row->cells_count; i++)
+        bytes += row->cells[i].qualifier.size + row->cells[i].value.size;
+    return bytes;
+}
+
 void
 kw_table_facts_free(kw_table_facts *facts)
 {

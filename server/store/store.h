@@ -74,6 +74,9 @@ typedef struct kw_rows {
     bool end;         /* range scans: these are the last rows */
 } kw_rows;
 
+/* The part of kw_rows.bytes that belongs to the row. */
+size_t kw_row_bytes(const kw_row *row);
+
 kw_rows *kw_rows_new(void); /* empty, in a new arena */
 /* Charges the memory to the account, which must outlive the rows. */
 kw_rows *kw_rows_new_for(kw_account *account);

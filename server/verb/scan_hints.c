@@ -154,15 +154,6 @@ dealt_as(kw_acceptance accepted)
     return accepted == KW_ROW_NEXT_PAGE ? DEALT_LATER : DEALT;
 }
 
-static size_t
-bytes_of(const kw_row *row)
-{
-    size_t bytes = row->key.size;
-    for (uint32_t i = 0; i < row->cells_count; i++)
-        bytes += row->cells[i].qualifier.size + row->cells[i].value.size;
-    return bytes;
-}
-
 static bool
 has_space(const kw_scan *scan)
 {
@@ -184,7 +175,7 @@ deal_returned(kw_scan *scan, size_t index, const kw_hinted_row *found, kw_error 
     if (accepted != KW_ROW_ACCEPTED)
         return DEALT_LATER;
     kw_hinted_returned(hints->hinted, index);
-    scan->bytes += bytes_of(found->row);
+    scan->bytes += kw_row_bytes(found->row);
     hints->page_records++;
     return DEALT;
 }

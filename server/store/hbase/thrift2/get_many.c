@@ -87,15 +87,6 @@ is_full(const many_op *op)
     return max_bytes(op) > 0 && op->rows->bytes >= max_bytes(op);
 }
 
-static size_t
-row_bytes(const kw_row *row)
-{
-    size_t bytes = row->key.size;
-    for (uint32_t i = 0; i < row->cells_count; i++)
-        bytes += row->cells[i].qualifier.size + row->cells[i].value.size;
-    return bytes;
-}
-
 static void
 omit(many_op *op, size_t index, kw_omission why)
 {
@@ -113,7 +104,7 @@ omit_rows(many_op *op)
         return;
     rows->bytes = 0;
     for (size_t i = 0; i < rows->count; i++) {
-        size_t bytes = i < op->next ? row_bytes(&rows->rows[i]) : 0;
+        size_t bytes = i < op->next ? kw_row_bytes(&rows->rows[i]) : 0;
         bool too_large = bytes > max;
         full = full || i >= op->next || (!too_large && rows->bytes + bytes > max);
         if (full || too_large)
