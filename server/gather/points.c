@@ -4,6 +4,7 @@
 #include "gather/gather_internal.h"
 
 #include "gather/bounds.h"
+#include "store/columns.h"
 
 #include <glib.h>
 
@@ -60,18 +61,6 @@ is_after(const kw_plan *plan, uint32_t index, const kw_position *position)
     return index > position->range;
 }
 
-static const kw_column *
-copy_columns(const kw_gather_spec *spec, kw_arena *arena)
-{
-    kw_column *columns = KW_ARENA_ARRAY(arena, kw_column, spec->columns_count);
-    for (size_t i = 0; i < spec->columns_count; i++) {
-        columns[i] = spec->columns[i];
-        columns[i].family = kw_arena_copy(arena, spec->columns[i].family);
-        columns[i].qualifier = kw_arena_copy(arena, spec->columns[i].qualifier);
-    }
-    return columns;
-}
-
 static void
 make_form(kw_points *points, const kw_gather_spec *spec)
 {
@@ -81,7 +70,7 @@ make_form(kw_points *points, const kw_gather_spec *spec)
         points->ordering.family = kw_arena_copy(points->arena, points->ordering.family);
     }
     points->prepared = spec->prepared ? kw_prepared_ref(spec->prepared) : NULL;
-    points->form = (kw_get){.columns = copy_columns(spec, points->arena),
+    points->form = (kw_get){.columns = kw_columns_copy(spec->columns, spec->columns_count, points->arena),
                             .columns_count = spec->columns_count,
                             .max_versions = 1,
                             .max_bytes = MAX(spec->buffer_bytes, spec->row_bytes),

@@ -2,6 +2,17 @@
 
 #include <stdlib.h>
 
+kw_column *
+kw_columns_copy(const kw_column *columns, size_t count, kw_arena *arena)
+{
+    kw_column *copies = KW_ARENA_ARRAY(arena, kw_column, count);
+    for (size_t i = 0; i < count; i++)
+        copies[i] = (kw_column){.family = kw_arena_copy(arena, columns[i].family),
+                                .qualifier = kw_arena_copy(arena, columns[i].qualifier),
+                                .whole_family = columns[i].whole_family};
+    return copies;
+}
+
 static int
 compare(const kw_column *a, const kw_column *b)
 {

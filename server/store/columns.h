@@ -1,4 +1,4 @@
-/* Columns in HBase's order, for look-ups of many columns. Pure. */
+/* Copies of columns, and columns in HBase's order for look-ups of many. Pure. */
 #pragma once
 
 #include "store/store.h"
@@ -7,6 +7,9 @@ typedef struct kw_sorted_columns {
     const kw_column **columns; /* by family and qualifier; a whole family is before its columns */
     size_t count;
 } kw_sorted_columns;
+
+/* Copies the columns and their bytes. */
+kw_column *kw_columns_copy(const kw_column *columns, size_t count, kw_arena *arena);
 
 /* Sorts pointers to the columns. Columns that are equal stay in their order. In the arena. */
 kw_sorted_columns kw_columns_sort(const kw_column *columns, size_t count, kw_arena *arena);

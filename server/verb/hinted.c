@@ -5,6 +5,7 @@
 #include "gather/bounds.h"
 #include "path/hint_cleaner.h"
 #include "path/rows.h"
+#include "store/columns.h"
 
 #include <glib.h>
 #include <inttypes.h>
@@ -89,17 +90,6 @@ free_rows(gpointer rows)
     kw_rows_free(rows);
 }
 
-static kw_column *
-copy_columns(const kw_column *columns, size_t count, kw_arena *arena)
-{
-    kw_column *copies = KW_ARENA_ARRAY(arena, kw_column, count);
-    for (size_t i = 0; i < count; i++)
-        copies[i] = (kw_column){.family = kw_arena_copy(arena, columns[i].family),
-                                .qualifier = kw_arena_copy(arena, columns[i].qualifier),
-                                .whole_family = columns[i].whole_family};
-    return copies;
-}
-
 /* What all gets have in common. A record of the path has the columns of its tuple, so these columns show
  * whether it exists. */
 static void
@@ -113,7 +103,7 @@ make_form(kw_hinted *hinted)
     hinted->form = (kw_get){.max_versions = 1,
                             .era = spec->call->era,
                             .max_bytes = MAX(spec->batch_bytes, spec->row_bytes),
-                            .columns = copy_columns(columns, count, hinted->arena),
+                            .columns = kw_columns_copy(columns, count, hinted->arena),
                             .columns_count = count,
                             .ordering = &hinted->ordering};
 }

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "histories/sim/rows.h"
 #include "store/class.h"
+#include "store/columns.h"
 #include "store/hbase/handle.h"
 #include "store/hbase/thrift2/convert.h"
 #include "store/refuse.h"
@@ -85,11 +86,11 @@ keep_late(simulated_store *store, const kw_write *write, const kw_check *check)
     copy.table = kw_arena_copy(late->arena, write->table);
     copy.cells = kw_hbase_copy_cells(late->arena, write->cells, write->cells_count);
     copy.extra_cells = kw_hbase_copy_cells(late->arena, write->extra_cells, write->extra_cells_count);
-    copy.columns = kw_hbase_copy_columns(late->arena, write->columns, write->columns_count);
+    copy.columns = kw_columns_copy(write->columns, write->columns_count, late->arena);
     kw_marker *markers = KW_ARENA_ARRAY(late->arena, kw_marker, write->markers_count);
     for (size_t i = 0; i < write->markers_count; i++) {
         markers[i] = write->markers[i];
-        markers[i].column = *kw_hbase_copy_columns(late->arena, &write->markers[i].column, 1);
+        markers[i].column = *kw_columns_copy(&write->markers[i].column, 1, late->arena);
     }
     copy.markers = markers;
     kw_check condition = check ? *check : (kw_check){0};

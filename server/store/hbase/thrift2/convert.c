@@ -335,17 +335,6 @@ kw_hbase_to_table_name(kw_bytes table, kw_hb_TTableName *ret_name)
                                    .qualifier = colon ? kw_bytes_skip(table, space + 1) : table};
 }
 
-kw_column *
-kw_hbase_copy_columns(kw_arena *arena, const kw_column *columns, size_t count)
-{
-    kw_column *copies = KW_ARENA_ARRAY(arena, kw_column, count);
-    for (size_t i = 0; i < count; i++)
-        copies[i] = (kw_column){.family = kw_arena_copy(arena, columns[i].family),
-                                .qualifier = kw_arena_copy(arena, columns[i].qualifier),
-                                .whole_family = columns[i].whole_family};
-    return copies;
-}
-
 kw_cell *
 kw_hbase_copy_cells(kw_arena *arena, const kw_cell *cells, size_t count)
 {

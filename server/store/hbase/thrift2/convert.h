@@ -1,6 +1,6 @@
 /* Conversion between the store's structs and Thrift2's. The conversions copy only arrays; they borrow the
- * bytes from the operation, or, for rows, from the reply. Only kw_hbase_copy_columns and kw_hbase_copy_cells
- * copy bytes. */
+ * bytes from the operation, or, for rows, from the reply. Only kw_hbase_copy_cells copies bytes.
+ */
 #pragma once
 
 #include "store/store.h"
@@ -39,8 +39,7 @@ bool kw_hbase_check_write(const kw_write *write, kw_error *ret_error);
 
 void kw_hbase_to_get(kw_arena *arena, const kw_get *get, kw_hb_TGet *ret_get);
 
-/* Deep copies in the arena. */
-kw_column *kw_hbase_copy_columns(kw_arena *arena, const kw_column *columns, size_t count);
+/* Copies the cells and their bytes. */
 kw_cell *kw_hbase_copy_cells(kw_arena *arena, const kw_cell *cells, size_t count);
 
 /* Names a row of a table. Used as the key of a GHashTable; the structs in that hash table begin with it. */

@@ -8,6 +8,7 @@
 #include "store/hbase/thrift2/convert.h"
 
 #include "base/metrics.h"
+#include "store/columns.h"
 
 typedef struct shared_get shared_get;
 typedef struct get_batch get_batch;
@@ -279,7 +280,7 @@ copy_get(kw_arena *arena, const kw_get *get)
     copy->table = kw_arena_copy(arena, get->table);
     copy->row = kw_arena_copy(arena, get->row);
     copy->filter = kw_arena_copy(arena, get->filter);
-    copy->columns = kw_hbase_copy_columns(arena, get->columns, get->columns_count);
+    copy->columns = kw_columns_copy(get->columns, get->columns_count, arena);
     return copy;
 }
 

@@ -36,6 +36,7 @@
 #include "base/metrics.h"
 #include "filter/filter.h"
 #include "store/check.h"
+#include "store/columns.h"
 
 #include <string.h>
 
@@ -418,7 +419,7 @@ copy_spec(kw_hbase_range_scan *scan, const kw_range_scan_spec *spec)
 {
     scan->spec = *spec;
     kw_account_ref(spec->account);
-    scan->spec.columns = kw_hbase_copy_columns(scan->arena, spec->columns, spec->columns_count);
+    scan->spec.columns = kw_columns_copy(spec->columns, spec->columns_count, scan->arena);
     scan->spec.table = kw_arena_copy(scan->arena, spec->table);
     scan->spec.start = kw_arena_copy(scan->arena, spec->start);
     scan->spec.stop = kw_arena_copy(scan->arena, spec->stop);

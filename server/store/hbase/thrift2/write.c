@@ -6,6 +6,7 @@
 #include "store/hbase/thrift2/convert.h"
 
 #include "base/metrics.h"
+#include "store/columns.h"
 
 /* After its deadline, an operation waits at most this time until it is certain whether its batch was sent.
  * Callers must be answered within 20 ms after their deadline. */
@@ -171,7 +172,7 @@ copy_write(kw_arena *arena, const kw_write *write)
     copy->table = kw_arena_copy(arena, write->table);
     copy->row = kw_arena_copy(arena, write->row);
     copy->cells = kw_hbase_copy_cells(arena, write->cells, write->cells_count);
-    copy->columns = kw_hbase_copy_columns(arena, write->columns, write->columns_count);
+    copy->columns = kw_columns_copy(write->columns, write->columns_count, arena);
     return copy;
 }
 
