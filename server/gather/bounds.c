@@ -79,6 +79,20 @@ kw_range_left(const kw_plan *plan, uint32_t index, const kw_position *position, 
 }
 
 bool
+kw_position_is_before(const kw_position *position, const kw_plan *plan, size_t index, kw_bytes key)
+{
+    const kw_range *range = &plan->ranges[index];
+    if (!position->started || range->group != position->group)
+        return !position->started || range->group > position->group;
+    if (position->at_head)
+        return true;
+    int order = kw_bytes_compare(kw_range_suffix(range, key), position->suffix);
+    if (order)
+        return plan->reversed ? order < 0 : order > 0;
+    return index > position->range;
+}
+
+bool
 kw_position_fits(const kw_plan *plan, const kw_position *position)
 {
     if (!position->started)

@@ -15,5 +15,8 @@ kw_range_suffix(const kw_range *range, kw_bytes key)
 bool kw_range_left(const kw_plan *plan, uint32_t index, const kw_position *position, kw_arena *arena,
                    kw_bytes *ret_start, kw_bytes *ret_stop);
 
+/* True if the position is before this row key of range `index`. */
+bool kw_position_is_before(const kw_position *position, const kw_plan *plan, size_t index, kw_bytes key);
+
 /* True if the position is possible in this plan. False shows that it was created for another one. */
 bool kw_position_fits(const kw_plan *plan, const kw_position *position);

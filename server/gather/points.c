@@ -46,21 +46,6 @@ by_logical_order(gconstpointer left, gconstpointer right, gpointer user)
     return a < b ? -1 : a > b;
 }
 
-/* True if the point is after the position. */
-static bool
-is_after(const kw_plan *plan, uint32_t index, const kw_position *position)
-{
-    const kw_range *range = &plan->ranges[index];
-    if (!position->started || range->group != position->group)
-        return !position->started || range->group > position->group;
-    if (position->at_head)
-        return true;
-    int order = kw_bytes_compare(kw_range_suffix(range, range->start), position->suffix);
-    if (order)
-        return plan->reversed ? order < 0 : order > 0;
-    return index > position->range;
-}
-
 static void
 make_form(kw_points *points, const kw_gather_spec *spec)
 {
@@ -92,7 +77,7 @@ make_order(kw_points *points, const kw_gather_spec *spec)
     points->order = KW_ARENA_ARRAY(points->arena, uint32_t, all);
     for (uint32_t i = 0; i < all; i++) {
         uint32_t index = plan->reversed ? all - 1 - i : i, *next = &points->order[points->count];
-        if (!is_after(plan, index, &spec->position))
+        if (!kw_position_is_before(&spec->position, plan, index, plan->ranges[index].start))
             continue;
         *next = index;
         sorted = sorted && (points->count == 0 || by_logical_order(next - 1, next, (gpointer)plan) < 0);

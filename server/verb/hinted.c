@@ -447,19 +447,6 @@ find_hint(kw_hinted *hinted, const record *of, const kw_record *found)
     return at;
 }
 
-/* True if a row with this key, from this range, is after the position. */
-static bool
-is_beyond(const kw_plan *plan, size_t index, kw_bytes key, const kw_position *position)
-{
-    const kw_range *range = &plan->ranges[index];
-    if (!position->started || range->group != position->group)
-        return !position->started || range->group > position->group;
-    int order = position->at_head ? 1 : kw_bytes_compare(kw_range_suffix(range, key), position->suffix);
-    if (plan->reversed && !position->at_head)
-        order = -order;
-    return order > 0 || (order == 0 && index > position->range);
-}
-
 /* True if the query reads the place of a record, whose key was encoded, after this batch. If its range scan
  * has begun, it must be opened again, because it can return the range as it was. */
 static bool
@@ -474,7 +461,7 @@ is_read_later(kw_hinted *hinted, const kw_hinted_end *end)
         if (!within || !kw_gather_has_begun(end->gather, i))
             continue;
         begun = true;
-        later = !end->is_last && is_beyond(hinted->plan, i, key, end->position);
+        later = !end->is_last && kw_position_is_before(end->position, hinted->plan, i, key);
     }
     hinted->must_reopen |= later && begun;
     return later;
