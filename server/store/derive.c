@@ -32,6 +32,10 @@ kw_derive_write(const kw_write *write, const kw_derivation *derivation, const kw
                 kw_write *ret_write, kw_derived *ret_derived, kw_error *ret_error)
 {
     kw_derived derived = {0};
+    if (seen->omitted != KW_OMITTED_NOT)
+        return kw_error_set(ret_error, KW_LIMIT,
+                            "table %s: the write needs stored values that have more than %d bytes together",
+                            kw_show(write->table).text, KW_STORE_DERIVED_BYTES_MAX);
     if (!derivation->derive(derivation->user, seen, arena, &derived, ret_error) ||
         (derived.is_met && !check_preceding(&derived, ret_error)))
         return false;
@@ -43,12 +47,4 @@ kw_derive_write(const kw_write *write, const kw_derivation *derivation, const kw
     }
     *ret_derived = derived;
     return true;
-}
-
-bool
-kw_derive_refuse_large(const kw_write *write, kw_error *ret_error)
-{
-    return kw_error_set(ret_error, KW_LIMIT,
-                        "table %s: the write needs stored values that have more than %d bytes together",
-                        kw_show(write->table).text, KW_STORE_DERIVED_BYTES_MAX);
 }

@@ -41,18 +41,26 @@ end_reading(row_reading *self, kw_error *ret_error)
     return good;
 }
 
-/* Reads the columns, as a get would. */
+/* Reads the row, as a get would. */
+static bool
+read_and_end(row_reading *self, kw_bytes key, kw_rows *rows, kw_row *ret_row, kw_error *ret_error)
+{
+    kw_version_filter *filter = &self->reader.version_filter;
+    kw_version_filter_set_output(filter, rows);
+    if (!kw_reader_get(&self->reader, key, ret_row))
+        *ret_row = (kw_row){0};
+    if (filter->too_large)
+        ret_row->omitted = KW_OMITTED_TOO_LARGE;
+    return end_reading(self, ret_error);
+}
+
 static bool
 read_row(kw_embedded *store, kw_entries *batch, const kw_stored_row *target, const kw_column *columns,
          size_t count, kw_deadline deadline, kw_rows *rows, kw_row *ret_row, kw_error *ret_error)
 {
     row_reading reading;
-    if (!begin_reading(&reading, store, batch, target, columns, count, deadline, ret_error))
-        return false;
-    kw_version_filter_set_output(&reading.reader.version_filter, rows);
-    if (!kw_reader_get(&reading.reader, target->key, ret_row))
-        *ret_row = (kw_row){0};
-    return end_reading(&reading, ret_error);
+    return begin_reading(&reading, store, batch, target, columns, count, deadline, ret_error) &&
+           read_and_end(&reading, target->key, rows, ret_row, ret_error);
 }
 
 /* --- removals ---------------------------------------------------------------------------------------- */
@@ -116,13 +124,13 @@ columns_to_read(kw_arena *arena, const kw_write *write, const kw_check *check, s
 }
 
 /* A cell with a caller's timestamp can be newer than the store's clock. As in HBase, a conditional put gets
- * a timestamp that is not older than the cells that it replaces. All rows of the record get it, so they stay
- * equal. Cells that the store stamped are never newer than `stamp`. */
+ * a timestamp that is not older than the cells that it replaces; so does a derived one. All rows of the
+ * record get it, so they stay equal. Cells that the store stamped are never newer than `stamp`. */
 static int64_t
-stamp_after(int64_t stamp, const kw_row *row, const kw_column *columns, size_t count)
+stamp_after(int64_t stamp, const kw_row *row, const kw_write *write)
 {
-    for (size_t i = 1; i < count; i++) {
-        const kw_cell *old = find_cell(row, &columns[i]);
+    for (size_t i = 0; write->kind == KW_WRITE_PUT && i < write->cells_count; i++) {
+        const kw_cell *old = kw_row_find_cell(row, write->cells[i].family, write->cells[i].qualifier);
         stamp = old ? MAX(stamp, old->timestamp) : stamp;
     }
     return stamp;
@@ -170,7 +178,7 @@ kw_conditional_write(kw_embedded *store, kw_entries *batch, const kw_stored_row 
         read_row(store, batch, &targets[0], columns, count, commit->deadline, rows, &row, &commit->error);
     commit->applied = good && kw_check_is_met(check, find_cell(&row, &columns[0]));
     if (good && write->timestamp == KW_TIMESTAMP_NONE)
-        stamp = stamp_after(stamp, &row, columns, count);
+        stamp = stamp_after(stamp, &row, write);
     kw_rows_free(rows);
     return good &&
            (!commit->applied || add_rows(batch, write, targets, targets_count, stamp, &commit->error));
@@ -187,14 +195,8 @@ read_within(kw_embedded *store, kw_entries *batch, const kw_stored_row *target, 
     if (!begin_reading(&reading, store, batch, target, derivation->columns, derivation->columns_count,
                        commit->deadline, ret_error))
         return false;
-    kw_version_filter *filter = &reading.reader.version_filter;
-    kw_version_filter_set_output(filter, rows);
-    kw_version_filter_limit_rows(filter, NULL, KW_STORE_DERIVED_BYTES_MAX, false);
-    if (!kw_reader_get(&reading.reader, target->key, ret_row))
-        *ret_row = (kw_row){0};
-    bool too_large = filter->too_large;
-    return end_reading(&reading, ret_error) &&
-           (!too_large || kw_derive_refuse_large(commit->write, ret_error));
+    kw_version_filter_limit_rows(&reading.reader.version_filter, NULL, KW_STORE_DERIVED_BYTES_MAX, false);
+    return read_and_end(&reading, target->key, rows, ret_row, ret_error);
 }
 
 bool
@@ -219,18 +221,6 @@ kw_evaluated_clear(kw_evaluated *evaluated)
     *evaluated = (kw_evaluated){0};
 }
 
-/* As of a conditional put: the new cells are not older than those that they replace. */
-static int64_t
-stamp_of_derived(const kw_evaluated *evaluated, int64_t stamp)
-{
-    for (size_t i = 0; i < evaluated->write.cells_count; i++) {
-        const kw_cell *cell = &evaluated->write.cells[i];
-        const kw_cell *old = kw_row_find_cell(&evaluated->seen, cell->family, cell->qualifier);
-        stamp = old ? MAX(stamp, old->timestamp) : stamp;
-    }
-    return stamp;
-}
-
 bool
 kw_conditional_add_derived(kw_entries *batch, const kw_evaluated *evaluated, const kw_stored_row *targets,
                            size_t record_rows, int64_t stamp, kw_error *ret_error)
@@ -240,7 +230,7 @@ kw_conditional_add_derived(kw_entries *batch, const kw_evaluated *evaluated, con
     bool good = check_others(&evaluated->write, targets, record_rows, ret_error);
     for (size_t i = 0; good && i < derived->preceding_count; i++)
         good = kw_entries_check(preceding[i].table, &derived->preceding[i], ret_error);
-    stamp = stamp_of_derived(evaluated, stamp);
+    stamp = stamp_after(stamp, &evaluated->seen, &evaluated->write);
     if (!good || !add_rows(batch, &evaluated->write, targets, record_rows, stamp, ret_error))
         return false;
     for (size_t i = 0; i < derived->preceding_count; i++)

@@ -169,8 +169,6 @@ static bool
 derive(kw_cas_round *round, kw_cas_op *op, const kw_row *visible)
 {
     kw_write put;
-    if (visible->omitted)
-        return kw_derive_refuse_large(op->write, &op->error);
     if (!kw_derive_write(op->write, op->derivation, visible, round->arena, &put, &round->derived, &op->error))
         return false;
     kw_error_clear(&op->error);
