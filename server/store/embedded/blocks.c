@@ -26,13 +26,11 @@ kw_blocks_is_mark(kw_bytes key)
 bool
 kw_blocks_load(kw_blocks *blocks, const kw_engine *engine, kw_error *ret_error)
 {
-    char *failed = NULL;
-    size_t size = 0;
-    rocksdb_readoptions_t *options = rocksdb_readoptions_create();
-    char *value = rocksdb_get(engine->db, options, (const char *)mark_key, sizeof mark_key, &size, &failed);
-    rocksdb_readoptions_destroy(options);
-    if (failed)
-        return kw_engine_failed(failed, "reading the size of the largest entry", ret_error);
+    char *value;
+    size_t size;
+    if (!kw_engine_get(engine->db, kw_bytes_of(mark_key, sizeof mark_key),
+                       "reading the size of the largest entry", &value, &size, ret_error))
+        return false;
     bool good = !value || size == 8;
     blocks->engine = engine;
     blocks->stored_bytes = value && good ? (int64_t)kw_be64_load((const uint8_t *)value) : 0;

@@ -116,6 +116,18 @@ kw_engine_disk(const kw_engine *engine)
 }
 
 bool
+kw_engine_get(rocksdb_t *db, kw_bytes key, const char *doing, char **ret_value, size_t *ret_size,
+              kw_error *ret_error)
+{
+    char *failed = NULL;
+    rocksdb_readoptions_t *options = rocksdb_readoptions_create();
+    *ret_size = 0;
+    *ret_value = rocksdb_get(db, options, (const char *)key.data, key.size, ret_size, &failed);
+    rocksdb_readoptions_destroy(options);
+    return !failed || kw_engine_failed(failed, doing, ret_error);
+}
+
+bool
 kw_engine_check_iterator(const rocksdb_iterator_t *iterator, kw_error *ret_error)
 {
     char *failed = NULL;

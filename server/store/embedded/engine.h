@@ -61,6 +61,11 @@ kw_disk_state kw_engine_disk(const kw_engine *engine);
 /* Notes that a write succeeded. Logs the end of a disk-full period. */
 void kw_engine_write_succeeded(void);
 
+/* Reads the value of a key, which can be empty; NULL: there is none. Free it with rocksdb_free. `doing` is
+ * for the error. */
+bool kw_engine_get(rocksdb_t *db, kw_bytes key, const char *doing, char **ret_value, size_t *ret_size,
+                   kw_error *ret_error);
+
 /* False if the iterator stopped because of an error. */
 bool kw_engine_check_iterator(const rocksdb_iterator_t *iterator, kw_error *ret_error);
 

@@ -22,13 +22,11 @@ kw_stamps_is_mark(kw_bytes key)
 bool
 kw_stamps_load(kw_stamps *stamps, rocksdb_t *db, kw_error *ret_error)
 {
-    char *failed = NULL;
-    size_t size = 0;
-    rocksdb_readoptions_t *options = rocksdb_readoptions_create();
-    char *value = rocksdb_get(db, options, (const char *)mark_key, sizeof mark_key, &size, &failed);
-    rocksdb_readoptions_destroy(options);
-    if (failed)
-        return kw_engine_failed(failed, "reading the newest timestamp", ret_error);
+    char *value;
+    size_t size;
+    if (!kw_engine_get(db, kw_bytes_of(mark_key, sizeof mark_key), "reading the newest timestamp", &value,
+                       &size, ret_error))
+        return false;
     bool good = !value || size == MARK_BYTES || size == OLD_MARK_BYTES;
     stamps->mark_ms = value && good ? (int64_t)kw_be64_load((const uint8_t *)value) : 0;
     stamps->ahead_ms = size == MARK_BYTES ? (int64_t)kw_be64_load((const uint8_t *)value + 8) : 0;

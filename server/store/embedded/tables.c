@@ -128,13 +128,13 @@ load_entries(kw_embedded_tables *tables, rocksdb_iterator_t *at, kw_error *ret_e
 }
 
 static bool
-load_next_id(kw_embedded_tables *tables, rocksdb_t *db, rocksdb_readoptions_t *options, kw_error *ret_error)
+load_next_id(kw_embedded_tables *tables, rocksdb_t *db, kw_error *ret_error)
 {
-    char *failed = NULL;
+    char *value;
     size_t size;
-    char *value = rocksdb_get(db, options, (const char *)next_id_key, sizeof next_id_key, &size, &failed);
-    if (failed)
-        return kw_engine_failed(failed, "reading the list of tables", ret_error);
+    if (!kw_engine_get(db, kw_bytes_of(next_id_key, sizeof next_id_key), "reading the list of tables", &value,
+                       &size, ret_error))
+        return false;
     uint32_t next_id = value && size == 4 ? kw_be32_load((const uint8_t *)value) : 0;
     rocksdb_free(value);
     if (value && size != 4)
@@ -154,7 +154,7 @@ kw_embedded_tables_load(kw_embedded_tables *tables, rocksdb_t *db, kw_error *ret
     rocksdb_readoptions_t *options = rocksdb_readoptions_create();
     rocksdb_readoptions_set_total_order_seek(options, 1);
     rocksdb_iterator_t *at = rocksdb_create_iterator(db, options);
-    bool good = load_entries(tables, at, ret_error) && load_next_id(tables, db, options, ret_error);
+    bool good = load_entries(tables, at, ret_error) && load_next_id(tables, db, ret_error);
     rocksdb_iter_destroy(at);
     rocksdb_readoptions_destroy(options);
     return good;
