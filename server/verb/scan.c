@@ -257,8 +257,8 @@ kw_scan_answer(kw_scan *self, const kw_gathered *last, bool end)
 
 /* Answers with the rows of earlier windows if time ran out in a later one; the next page reads that window
  * again. */
-void
-kw_scan_fail(kw_scan *self, const kw_error *error)
+static void
+fail(kw_scan *self, const kw_error *error)
 {
     kw_error copy = *error;
     bool is_answer = self->in_later_window && (self->records->len || !self->request.waits_for_row);
@@ -276,12 +276,23 @@ kw_scan_rows_of_page(const kw_scan *self)
 }
 
 bool
+kw_scan_has_enough(const kw_scan *self)
+{
+    return self->request.limit && self->records->len >= self->request.limit;
+}
+
+bool
+kw_scan_has_space(const kw_scan *self)
+{
+    bool is_short = self->records->len > 0 && kw_budget_pressure(self->call.account) != KW_PRESSURE_NONE;
+    return !is_short && kw_scan_rows_of_page(self) < self->limits.rows && self->bytes < self->limits.bytes;
+}
+
+bool
 kw_scan_page_is_full(const kw_scan *self)
 {
     bool time_is_up = !self->request.waits_for_row && kw_deadline_passed(self->stop_by);
-    bool is_short = self->records->len > 0 && kw_budget_pressure(self->call.account) != KW_PRESSURE_NONE;
-    return is_short || kw_scan_rows_of_page(self) >= self->limits.rows || self->bytes >= self->limits.bytes ||
-           time_is_up;
+    return time_is_up || !kw_scan_has_space(self);
 }
 
 static void on_page_gathered(void *user, const kw_gathered *gathered, const kw_error *error);
@@ -329,7 +340,7 @@ on_page_gathered(void *user, const kw_gathered *gathered, const kw_error *error)
 {
     kw_scan *self = user;
     if (error)
-        kw_scan_fail(self, error);
+        fail(self, error);
     else
         kw_scan_gathered(self, gathered);
 }
@@ -340,10 +351,10 @@ kw_scan_gathered(kw_scan *self, const kw_gathered *gathered)
     kw_error failure;
     if (self->request.waits_for_row && self->records->len == 0 && !gathered->end) {
         kw_error_set(&failure, KW_TIMEOUT, "the deadline passed before a row was found");
-        kw_scan_fail(self, &failure);
+        fail(self, &failure);
         return;
     }
-    bool enough = self->request.limit && self->records->len >= self->request.limit;
+    bool enough = kw_scan_has_enough(self);
     self->window_read = gathered->end && !enough && self->plan->rest.limit > 0;
     self->bytes += gathered->bytes;
     self->cost.rows += gathered->scanned;
@@ -357,7 +368,7 @@ kw_scan_gathered(kw_scan *self, const kw_gathered *gathered)
     if (open_next_window(self, &failure))
         gather_page(self);
     else
-        kw_scan_fail(self, &failure);
+        fail(self, &failure);
 }
 
 /* The first page starts when the filter is compiled. */
@@ -368,7 +379,7 @@ filter_ready(void *user, const kw_error *error)
     if (error) {
         kw_error named = *error;
         kw_error_prefix(&named, "table %s", self->plan->query->table->name);
-        kw_scan_fail(self, &named);
+        fail(self, &named);
         return;
     }
     if (self->hints) {
@@ -406,7 +417,7 @@ kw_scan_next(kw_scan *scan, kw_call *call, kw_scan_done done, void *user)
     if (!scan->gather)
         kw_compile(call, scan->push.prepared, filter_ready, scan, &scan->compiling);
     else if (scan->window_read && !open_next_window(scan, &error))
-        kw_scan_fail(scan, &error);
+        fail(scan, &error);
     else
         gather_page(scan);
 }

@@ -121,18 +121,12 @@ fail(kw_scan *scan, const kw_error *error)
         scan->done(scan->user, NULL, &copy);
 }
 
-static bool
-has_enough(const kw_scan *scan)
-{
-    return scan->request.limit && scan->records->len >= scan->request.limit;
-}
-
 static void
 end_batch(kw_scan *scan)
 {
     kw_scan_hints *hints = scan->hints;
     kw_gathered all = gathered_so_far(scan);
-    all.end = (hints->batch_is_last && !hints->lost) || has_enough(scan);
+    all.end = (hints->batch_is_last && !hints->lost) || kw_scan_has_enough(scan);
     if (all.end || hints->page_over || kw_scan_page_is_full(scan))
         kw_scan_gathered(scan, &all);
     else
@@ -154,20 +148,12 @@ dealt_as(kw_acceptance accepted)
     return accepted == KW_ROW_NEXT_PAGE ? DEALT_LATER : DEALT;
 }
 
-static bool
-has_space(const kw_scan *scan)
-{
-    bool is_short = scan->records->len > 0 && kw_budget_pressure(scan->call.account) != KW_PRESSURE_NONE;
-    return !is_short && !has_enough(scan) && kw_scan_rows_of_page(scan) < scan->limits.rows &&
-           scan->bytes < scan->limits.bytes;
-}
-
 static dealt
 deal_returned(kw_scan *scan, size_t index, const kw_hinted_row *found, kw_error *ret_error)
 {
     kw_acceptance accepted;
     kw_scan_hints *hints = scan->hints;
-    if (!has_space(scan))
+    if (kw_scan_has_enough(scan) || !kw_scan_has_space(scan))
         return DEALT_LATER;
     if (!kw_scan_accept_record(scan, found->placement, found->row, kw_hinted_key(hints->hinted, index),
                                &accepted, ret_error))

@@ -58,11 +58,15 @@ bool kw_scan_accept_record(kw_scan *scan, const kw_placement *placement, const k
 size_t kw_scan_max_row_bytes(const kw_scan *scan);
 /* The rows that count for the size of the page. */
 uint64_t kw_scan_rows_of_page(const kw_scan *scan);
+/* True if the page has all records that the query still wants; not if it has no limit. */
+bool kw_scan_has_enough(const kw_scan *scan);
+/* True if the page has neither its rows nor its bytes yet, and memory is not short. */
+bool kw_scan_has_space(const kw_scan *scan);
+/* True if it has no space, or its time is up. */
 bool kw_scan_page_is_full(const kw_scan *scan);
 /* Continues after the page was gathered, or the current window was read. */
 void kw_scan_gathered(kw_scan *scan, const kw_gathered *gathered);
 void kw_scan_answer(kw_scan *scan, const kw_gathered *last, bool end);
-void kw_scan_fail(kw_scan *scan, const kw_error *error);
 
 /* --- scan_hints.c: scans of hint paths --------------------------------------------------------------- */
 
