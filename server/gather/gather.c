@@ -296,8 +296,6 @@ complete(kw_gather *gather)
         done(gather->user, NULL, gather->error);
         return;
     }
-    if (gather->spec.plan->path->content == KW_CONTENT_RECORDS)
-        kw_metrics_add(KW_METRIC_rows_returned, (int64_t)gather->flow.page_rows);
     kw_gathered page = {.rows = gather->spec.accept_copies ? NULL : gather->page.rows,
                         .count = gather->flow.page_rows,
                         .end = gather->ended,

@@ -10,6 +10,7 @@
 #include "verb/scan_internal.h"
 
 #include "base/guard.h"
+#include "base/metrics.h"
 #include "path/cells.h"
 
 #include <glib.h>
@@ -252,6 +253,7 @@ kw_scan_answer(kw_scan *self, const kw_gathered *last, bool end)
         self->request.limit -= page.count;
     if (self->hints)
         kw_scan_hints_end_page(self);
+    kw_metrics_add(KW_METRIC_rows_returned, (int64_t)page.count);
     self->done(self->user, &page, NULL);
 }
 

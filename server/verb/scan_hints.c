@@ -11,7 +11,6 @@
 
 #include "base/container.h"
 #include "base/guard.h"
-#include "base/metrics.h"
 #include "gather/bounds.h"
 #include "verb/hinted.h"
 
@@ -373,7 +372,6 @@ kw_scan_hints_begin_page(kw_scan *scan)
 void
 kw_scan_hints_end_page(kw_scan *scan)
 {
-    kw_metrics_add(KW_METRIC_rows_returned, scan->records->len);
     kw_hinted_end_page(scan->hints->hinted);
 }
 
