@@ -64,12 +64,11 @@ lacks_for_partial(const kw_call *call, const kw_table *table)
     return kw_atomic_is_allowed(call, table) ? NULL : "atomics: true";
 }
 
+/* lacks: NULL: the put cannot have its timestamp. */
 static bool
-check_partial(const kw_call *call, const kw_table *table, const kw_record *record, bool has_timestamp,
-              kw_error *ret_error)
+refuse_partial(const kw_table *table, const kw_record *record, const char *lacks, kw_error *ret_error)
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
-    const char *lacks = lacks_for_partial(call, table);
     kw_hint_fields fields = kw_hints_given(table, record);
     kw_hint_fields touched = kw_hints_put_of(table, record).touched;
     const char *given = names_of(table, fields, arena), *missing = names_of(table, touched & ~fields, arena);
@@ -78,11 +77,19 @@ check_partial(const kw_call *call, const kw_table *table, const kw_record *recor
                             "table %s: put %s together with %s: paths of the table have these fields in "
                             "their keys. Puts of some of them need %s in the table's policy",
                             table->name, missing, given, lacks);
-    if (has_timestamp)
-        return kw_error_set(ret_error, KW_REFUSED,
-                            "table %s: put %s together with %s, or remove the timestamp: paths of the table "
-                            "have these fields in their keys",
-                            table->name, missing, given);
+    return kw_error_set(ret_error, KW_REFUSED,
+                        "table %s: put %s together with %s, or remove the timestamp: paths of the table "
+                        "have these fields in their keys",
+                        table->name, missing, given);
+}
+
+static bool
+check_partial(const kw_call *call, const kw_table *table, const kw_record *record, bool has_timestamp,
+              kw_error *ret_error)
+{
+    const char *lacks = lacks_for_partial(call, table);
+    if (lacks || has_timestamp)
+        return refuse_partial(table, record, lacks, ret_error);
     bool held = table->ordering.regime.atomics == KW_ATOMICS_HELD;
     if (held)
         kw_atomic_set_held_error(table->name, "put of some fields in a path's key", ret_error);
