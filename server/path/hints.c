@@ -141,13 +141,11 @@ bool
 kw_hints_can_expire(const kw_path *path)
 {
     const kw_table *table = path->table;
-    for (size_t i = 0; i < path->tuple_count; i++)
-        for (size_t j = 0; j < table->model->families_count; j++) {
-            const kw_model_family *family = &table->model->families[j];
-            if (family->ttl_seconds > 0 &&
-                kw_bytes_equal(table->fields[path->tuple[i]].family, kw_bytes_of_text(family->name)))
-                return true;
-        }
+    for (size_t i = 0; i < path->tuple_count; i++) {
+        const kw_model_family *family = kw_table_find_family(table, table->fields[path->tuple[i]].family);
+        if (family && family->ttl_seconds > 0)
+            return true;
+    }
     return false;
 }
 

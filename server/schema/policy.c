@@ -167,6 +167,15 @@ kw_table_changes_rows(const kw_table *table)
     return table->change != KW_TABLE_UNCHANGED && table->change != KW_TABLE_TURNS_ATOMICS;
 }
 
+const kw_model_family *
+kw_table_find_family(const kw_table *table, kw_bytes name)
+{
+    for (size_t index = 0; index < table->model->families_count; index++)
+        if (kw_bytes_equal(name, kw_bytes_of_text(table->model->families[index].name)))
+            return &table->model->families[index];
+    return NULL;
+}
+
 kw_write_order
 kw_table_default_order(const kw_table *table)
 {

@@ -235,6 +235,9 @@ bool kw_layout_cycle(const kw_layout *layout, const kw_model_table *model, kw_cy
  * they do not expire. */
 bool kw_cycle_expires(const kw_cycle *cycle, int64_t ttl_s, int64_t min_versions);
 
+/* The settings of a column family that the policy names; NULL: it names none with this name. */
+const kw_model_family *kw_table_find_family(const kw_table *table, kw_bytes name);
+
 /* The order of the policy, or its default: store for one path with records, stamp for several. */
 kw_write_order kw_table_default_order(const kw_table *table);
 /* True while rows of the table move to another key rule, or paths are added or dropped. */

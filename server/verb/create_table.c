@@ -103,36 +103,36 @@ choose_families(create *self, kw_error *ret_error)
     return check_families(self, ret_error);
 }
 
-/* An association must outlive the rows that it points to: its TTL is theirs plus KW_ASSOCIATION_MARGIN_S if
- * the families are those of the policy and set a TTL; otherwise its cells do not expire. */
-static const kw_family_spec *
-association_family(const create *self)
+/* The default family, with one version of each cell, for rows that are no records. They do not expire if the
+ * families are not those of the policy. */
+static kw_family_spec *
+one_version_family(const create *self, int64_t ttl_s)
 {
     kw_family_spec *family = KW_ARENA_NEW(self->call->arena, kw_family_spec);
     const char *name = self->request.table->model->default_family;
     for (size_t i = 0; i < self->families_count; i++)
         if (g_str_equal(self->families[i].name, name))
             *family = self->families[i];
-    int64_t lifetime_s = self->request.families ? 0 : self->request.table->lifetime_s;
-    bool ends = lifetime_s > 0 && lifetime_s <= INT32_MAX - KW_ASSOCIATION_MARGIN_S;
-    family->ttl_seconds = ends ? (int32_t)(lifetime_s + KW_ASSOCIATION_MARGIN_S) : 0;
+    family->ttl_seconds = self->request.families ? 0 : (int32_t)ttl_s;
     family->min_versions = 0;
     family->max_versions = 1;
     return family;
 }
 
-/* Hints do not expire if the families are not those of the policy. */
+/* An association must outlive the rows that it points to: its TTL is theirs plus KW_ASSOCIATION_MARGIN_S if
+ * they have one. */
+static const kw_family_spec *
+association_family(const create *self)
+{
+    int64_t lifetime_s = self->request.table->lifetime_s;
+    bool ends = lifetime_s > 0 && lifetime_s <= INT32_MAX - KW_ASSOCIATION_MARGIN_S;
+    return one_version_family(self, ends ? lifetime_s + KW_ASSOCIATION_MARGIN_S : 0);
+}
+
 static const kw_family_spec *
 hint_family(const create *self, const kw_path *path)
 {
-    kw_family_spec *family = KW_ARENA_NEW(self->call->arena, kw_family_spec);
-    const char *name = path->table->model->default_family;
-    for (size_t i = 0; i < self->families_count; i++)
-        if (g_str_equal(self->families[i].name, name))
-            *family = self->families[i];
-    family->ttl_seconds = self->request.families ? 0 : (int32_t)kw_hint_table_ttl_s(path, self->call->arena);
-    family->min_versions = 0;
-    family->max_versions = 1;
+    kw_family_spec *family = one_version_family(self, kw_hint_table_ttl_s(path, self->call->arena));
     family->keep_deleted_cells = 0;
     return family;
 }

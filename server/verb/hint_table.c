@@ -4,15 +4,6 @@
 
 #include <inttypes.h>
 
-static const kw_model_family *
-find_family(const kw_table *table, kw_bytes name)
-{
-    for (size_t i = 0; i < table->model->families_count; i++)
-        if (kw_bytes_equal(name, kw_bytes_of_text(table->model->families[i].name)))
-            return &table->model->families[i];
-    return NULL;
-}
-
 int64_t
 kw_hint_table_ttl_s(const kw_path *path, kw_arena *arena)
 {
@@ -20,7 +11,7 @@ kw_hint_table_ttl_s(const kw_path *path, kw_arena *arena)
     int64_t *ttls = KW_ARENA_ARRAY(arena, int64_t, path->tuple_count);
     bool keeps = false;
     for (size_t i = 0; i < path->tuple_count; i++) {
-        const kw_model_family *family = find_family(table, table->fields[path->tuple[i]].family);
+        const kw_model_family *family = kw_table_find_family(table, table->fields[path->tuple[i]].family);
         ttls[i] = family ? family->ttl_seconds : 0;
         keeps = keeps || (family && family->min_versions > 0);
     }
@@ -66,8 +57,8 @@ has_field(const kw_path *path, const kw_family_spec *family)
     return has;
 }
 
-/* The first path whose hints expire, and which has a field of the family that can change in its key; NULL:
- * there is none. */
+/* The first path whose hints expire and whose key has a field of the family that can change; NULL if there is
+ * none. */
 static const kw_path *
 find_expiring(const kw_table *table, const kw_family_spec *family, kw_arena *arena)
 {
@@ -84,7 +75,7 @@ check_records(const kw_placement *placement, const kw_family_spec *family, kw_ar
 {
     const kw_table *table = placement->path->table;
     const kw_path *path = find_expiring(table, family, arena);
-    const kw_model_family *policy = find_family(table, kw_bytes_of_text(family->name));
+    const kw_model_family *policy = kw_table_find_family(table, kw_bytes_of_text(family->name));
     bool outlives =
         path && (is_shorter(policy->ttl_seconds, family->ttl_seconds) || family->min_versions > 0);
     kw_bytes name = placement->store_table;
