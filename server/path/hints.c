@@ -23,6 +23,13 @@ kw_hints_limits(const kw_call *call, const kw_table *table)
                                                skew_ms, KW_HINT_WINDOW_MS, late_ms)};
 }
 
+int64_t
+kw_hints_earliest_ms(const kw_call *call)
+{
+    int64_t earliest_ms;
+    return kw_store_earliest_ms(call->store, &earliest_ms) ? earliest_ms : KW_HINT_NO_TIME;
+}
+
 /* --- tuples ---------------------------------------------------------------------------------------- */
 
 kw_hint_fields

@@ -19,6 +19,9 @@ typedef struct kw_hint {
 /* The times that decide when a hint is stale, and when it can be deleted. */
 kw_hint_limits kw_hints_limits(const kw_call *call, const kw_table *table);
 
+/* The store's time (kw_store_earliest_ms); KW_HINT_NO_TIME: not known now. */
+int64_t kw_hints_earliest_ms(const kw_call *call);
+
 /* What a put of the record means for the table's hint paths. The table has some. */
 kw_hint_put kw_hints_put_of(const kw_table *table, const kw_record *record);
 

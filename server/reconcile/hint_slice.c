@@ -391,13 +391,6 @@ reader_of_tuple(const slice *self)
                          self->scratch);
 }
 
-static int64_t
-earliest_ms(const kw_call *call)
-{
-    int64_t earliest_ms;
-    return kw_store_earliest_ms(call->store, &earliest_ms) ? earliest_ms : KW_HINT_NO_TIME;
-}
-
 void
 kw_hint_slice(kw_call *call, const kw_hint_slice_request *request, kw_hint_slice_done done, void *user)
 {
@@ -408,7 +401,7 @@ kw_hint_slice(kw_call *call, const kw_hint_slice_request *request, kw_hint_slice
                     .request = request,
                     .table = path->table,
                     .primary = kw_path_scanned(path->table->paths),
-                    .earliest_ms = earliest_ms(call),
+                    .earliest_ms = kw_hints_earliest_ms(call),
                     .done = done,
                     .user = user};
     self->scratch = kw_arena_new_below(call->arena, KW_MEMORY_CALLS);

@@ -176,9 +176,9 @@ static void
 look_at_time(kw_hinted *hinted)
 {
     kw_error error;
-    int64_t earliest_ms;
     kw_hint_query *query = hinted->spec.query;
-    if (kw_store_earliest_ms(hinted->spec.call->store, &earliest_ms)) {
+    int64_t earliest_ms = kw_hints_earliest_ms(hinted->spec.call);
+    if (earliest_ms != KW_HINT_NO_TIME) {
         query->start_ms = kw_hint_query_start_ms(earliest_ms, &hinted->limits);
         query->begun = true;
         hinted->done(hinted->user, NULL);
@@ -408,8 +408,7 @@ kw_hinted_read(kw_hinted *hinted, kw_hinted_done done, void *user)
     kw_error error;
     g_assert(hinted->count > 0 && !hinted->reading);
     kw_metrics_add(KW_METRIC_hints_scanned, (int64_t)hinted->count);
-    if (!kw_store_earliest_ms(hinted->spec.call->store, &hinted->earliest_ms))
-        hinted->earliest_ms = KW_HINT_NO_TIME;
+    hinted->earliest_ms = kw_hints_earliest_ms(hinted->spec.call);
     if (is_late(hinted, &error)) {
         done(user, &error);
         return;
