@@ -42,3 +42,19 @@ kw_first_key_find(kw_call *call, const kw_range_scan_spec *spec, kw_first_key_fo
                                .user = user};
     fetch(self);
 }
+
+void
+kw_last_key_find(kw_call *call, const kw_placement *placement, const kw_ordering *ordering,
+                 kw_first_key_found found, void *user)
+{
+    kw_range_scan_spec spec = {.table = placement->store_table,
+                               .reversed = true,
+                               .max_versions = 1,
+                               .filter = KW_STORE_FIRST_CELL,
+                               .filters_cells_only = true,
+                               .keep_blocks_out_of_cache = true,
+                               .account = call->account,
+                               .call = call->number,
+                               .ordering = ordering};
+    kw_first_key_find(call, &spec, found, user);
+}

@@ -1,4 +1,4 @@
-/* Finds the first row key that a range scan returns. For the last key of a range, use a reversed scan. */
+/* Finds the first row key that a range scan returns, or the last one of a placement. */
 #pragma once
 
 #include "verb/verb.h"
@@ -8,3 +8,8 @@ typedef void (*kw_first_key_found)(void *user, kw_bytes key, const kw_error *err
 
 /* The search cannot be cancelled: the call must live until `found` is called. */
 void kw_first_key_find(kw_call *call, const kw_range_scan_spec *spec, kw_first_key_found found, void *user);
+
+/* Finds the last row key of the placement, with a reversed scan. ordering: of its rows; NULL: a row that only
+ * has control cells counts, too. */
+void kw_last_key_find(kw_call *call, const kw_placement *placement, const kw_ordering *ordering,
+                      kw_first_key_found found, void *user);

@@ -56,16 +56,7 @@ static void
 find_last(hint_copy *self)
 {
     const kw_placement *from = self->request->from;
-    kw_range_scan_spec spec = {.table = from->store_table,
-                               .reversed = true,
-                               .max_versions = 1,
-                               .filter = KW_STORE_FIRST_CELL,
-                               .filters_cells_only = true,
-                               .keep_blocks_out_of_cache = true,
-                               .account = self->call->account,
-                               .call = self->call->number,
-                               .ordering = &from->path->table->ordering};
-    kw_first_key_find(self->call, &spec, on_last_key, self);
+    kw_last_key_find(self->call, from, &from->path->table->ordering, on_last_key, self);
 }
 
 void

@@ -467,13 +467,7 @@ last_found(void *user, kw_bytes last, const kw_error *error)
 static void
 begin_stage(scrub *self)
 {
-    kw_range_scan_spec spec = spec_of(self);
-    spec.reversed = true;
-    spec.filter = KW_STORE_FIRST_CELL;
-    spec.filters_cells_only = true;
-    spec.max_versions = 1;
-    spec.max_row_bytes = 0; /* a cell is small enough */
-    kw_first_key_find(self->call, &spec, last_found, self);
+    kw_last_key_find(self->call, scanned_side(self), kw_scrub_ordering(&self->job), last_found, self);
 }
 
 static void

@@ -208,9 +208,7 @@ last_found(void *user, kw_bytes last, const kw_error *error)
 static void
 begin(verify *self)
 {
-    kw_range_scan_spec spec = spec_of_keys(self);
-    spec.reversed = true;
-    kw_first_key_find(self->call, &spec, last_found, self);
+    kw_last_key_find(self->call, self->placement, &self->placement->path->table->ordering, last_found, self);
 }
 
 static bool
