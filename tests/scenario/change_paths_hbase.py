@@ -12,7 +12,7 @@ import unittest
 
 from change_case import BY_TIME, HASHED, SALTED, SEED
 from change_hbase_case import ONE, SEVERAL, SIMULATED, STORE, HBaseCase, HBaseLoad
-from changing import apply, call, json_lines, keyway, order, status, wait_for, wait_until_ended
+from changing import Known, apply, call, json_lines, keyway, order, status, wait_for, wait_until_ended
 from keyway_gateway import plain, record, value, wait_until
 from keyway_hbase_thrift.ttypes import TColumnFamilyDescriptor, TTableDescriptor, TTableName
 from keyway_thrift.ttypes import Code, KeywayError, Query, Range
@@ -295,7 +295,7 @@ class Paths(PathsCase):
             load.wait_for_path()
             for dropped in (["by_time"], ["by_other"]):
                 load.wait_for_scans()
-                self.drop(dropped)
+                self.drop(load, dropped)
             keyway(self.gateways[0], "forget", "t", "--path", "by_time", "--drop-rows", "--yes")
             self.add("by_time")
             self.wait_until_complete()
@@ -306,7 +306,7 @@ class Paths(PathsCase):
         self.expect_all(load.final(), load.uncertain())
         self.expect_paths("by_time", uncertain=load.uncertain())
 
-    def drop(self, paths):
+    def drop(self, load, paths):
         gateway = self.gateways[0]
         kept = [name for name in self.states(gateway) if name not in ["primary", *paths]]
         text = self.text(*kept)
@@ -322,8 +322,14 @@ class Paths(PathsCase):
         if STORE == "sim":
             written = {path: self.place.cells(f"{self.name}_{path}") for path in paths}
             data = gateway.data()
-            data.put("t", record(id="after", ts=len(kept), n=1), None)
-            data.remove("t", record(id="after", ts=len(kept)), [], None)
+            key = ("after", len(kept))
+            known = load.known[key] = Known()  # the scans of the load can return it
+            known.begin({"n": 1})
+            data.put("t", record(id=key[0], ts=key[1], n=1), None)
+            known.end()
+            known.begin(None)
+            data.remove("t", record(id=key[0], ts=key[1]), [], None)
+            known.end()
             data.close()
             self.assertEqual({path: self.place.cells(f"{self.name}_{path}") for path in paths}, written)
 
