@@ -47,6 +47,7 @@ typedef struct kw_gateway {
     kw_net *net;
     kw_http *http;
     kw_reload *reload;
+    kw_error not_reloaded; /* why the last reload failed; KW_OK: it did not; control.lock guards it */
     uv_signal_t signals[3];
     size_t signals_count;
     _Atomic bool leaving; /* shutting down, although the state can still be SERVING, FENCED or WAITING */

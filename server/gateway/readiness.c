@@ -52,6 +52,8 @@ list_warnings(void *user, void (*add_warning)(void *list, const char *text), voi
     kw_mutex_lock(&gateway->control.lock);
     add_all(gateway->control.zone_warnings, add_warning, list);
     add_all(gateway->listeners.not_listening, add_warning, list);
+    if (gateway->not_reloaded.code != KW_OK)
+        add_warning(list, gateway->not_reloaded.text);
     if (gateway->control.not_followed.code != KW_OK)
         add_warning(list, gateway->control.not_followed.text);
     kw_mutex_unlock(&gateway->control.lock);

@@ -51,9 +51,24 @@ answer(caller *all, const kw_error *error)
     }
 }
 
+/* For /readyz and /metrics. error: NULL if the reload succeeded. */
+static void
+publish_outcome(kw_gateway *gateway, const kw_error *error)
+{
+    kw_error shown = error ? *error : KW_ERROR_NONE;
+    if (error)
+        kw_error_prefix(&shown, "the last reload failed, so the policy from before it is in service");
+    kw_mutex_lock(&gateway->control.lock);
+    gateway->not_reloaded = shown;
+    kw_mutex_unlock(&gateway->control.lock);
+    kw_metrics_add(KW_METRIC_policy_reload_failed,
+                   (error != NULL) - kw_metrics_read(KW_METRIC_policy_reload_failed));
+}
+
 static void
 finish(kw_reload *reload, const kw_error *error)
 {
+    publish_outcome(reload->gateway, error);
     if (error) {
         kw_metrics_add(KW_METRIC_policy_refusals, 1);
         kw_log(KW_LOG_ERROR, "gateway", "policy refused, the old one stays in service",

@@ -59,8 +59,16 @@ class Reload(unittest.TestCase):
             os.unlink(gateway.policy_file)
             gateway.reload()
             wait_until(lambda: gateway.metric("keyway_policy_refusals_total") == refused + 2, "the refusal")
-            self.assertTrue(gateway.ready()["ready"])
+            ready = gateway.ready()
+            self.assertTrue(ready["ready"])
+            self.assertEqual(ready["warnings"], ["the last reload failed, so the policy from before it is in service: the policy "
+                                                 "file cannot be read; the log of the gateway has the reason"])
+            self.assertEqual(gateway.metric("keyway_policy_reload_failed"), 1)
             self.assertIsNotNone(data.get("events", record(id="a", ts=1), None, None).record)
+            gateway.write_policy(POLICY)
+            gateway.reload()
+            wait_until(lambda: gateway.metric("keyway_policy_reload_failed") == 0, "the reload")
+            self.assertEqual(gateway.ready()["warnings"], [])
             data.close()
 
     def test_a_changed_rule_is_refused(self):
