@@ -295,13 +295,13 @@ any_filling(const kw_facts *facts)
     return false;
 }
 
-/* True if a path that was being added has all records now. */
+/* True if a path that was being added has all records now. A path over fields that can change has none. */
 static bool
 any_filled(const kw_facts *recorded, const kw_facts *wanted)
 {
     for (size_t i = 0; i < recorded->paths_count; i++) {
         const kw_path_facts *path = kw_facts_find_path(wanted, recorded->paths[i].name);
-        if (is_filling(&recorded->paths[i]) && path && !is_filling(path))
+        if (is_filling(&recorded->paths[i]) && path && !path->hints && !is_filling(path))
             return true;
     }
     return false;

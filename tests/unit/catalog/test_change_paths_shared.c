@@ -14,6 +14,8 @@
     "    paths: {by_ts: {key: [{field: ts}, {field: id}]}, by_n: {key: [{hash: {of: [id]}}, {field: ts}, "   \
     "{field: id}]}, by_x: {key: [{hash: {of: [ts]}}, {field: ts}, {field: id}]}}\n"
 
+#define BY_N "    paths: {by_n: {key: [{field: n}, {field: id}, {field: ts}]}}\n"
+
 typedef struct adding {
     town *in;
     gateway *a; /* holds the change */
@@ -74,6 +76,19 @@ adding_new(const char *before, const char *text, bool store_order)
     serve(self, self->b, self->before);
     town_put(self->in, "t", "row");
     self->record = record_of(self, several, store_order);
+    return self;
+}
+
+/* The path by_n, whose key has a field that can change. */
+static adding *
+adding_new_hints(const char *before, const char *text, bool store_order)
+{
+    adding *self = adding_new(before, text, store_order);
+    self->record.path = "by_n";
+    self->record.given = self->record.now = (kw_placed_rule){1, "t_by_n"};
+    self->record.more_count = 0;
+    self->record.hints = true;
+    self->record.goal = KW_OLD(SETTLED);
     return self;
 }
 
@@ -214,6 +229,33 @@ KW_TEST(test_stamp_order, "/catalog/paths-added-by-several/stamp-order")
                       true);
     town_assert_facts(self->in, "\"store_table\":\"t_by_n\",\"state\":\"complete\",\"verified\":true}", true);
     adding_free(self);
+}
+
+/* The table keeps its order of writes, because the path has no records. */
+static void
+add_hints(const char *order, bool store_order)
+{
+    g_autofree char *before = g_strconcat(order, BASE, NULL), *text = g_strconcat(before, BY_N, NULL);
+    g_autofree char *fact = g_strdup_printf("\"order\":\"%s\"", store_order ? "store" : "stamp");
+    adding *self = adding_new_hints(before, text, store_order);
+    if (store_order)
+        WALK(self, KW_OLD(UNSTAMPED), KW_OLD(SETTLED));
+    else
+        WALK(self, KW_OLD(ALONE), KW_OLD(HINTING), KW_OLD(SETTLED));
+    town_put(self->in, "t_by_n", "row");
+    town_assert_facts(self->in, "\"store_table\":\"t_by_n\",\"state\":\"filling\"}", true);
+    WALK(self, KW_OLD(FILLED));
+    town_assert_facts(self->in, fact, true);
+    g_assert_cmpint(try_end(self, true), ==, KW_OK);
+    town_assert_facts(self->in, fact, true);
+    town_assert_facts(self->in, "\"store_table\":\"t_by_n\",\"state\":\"complete\",\"verified\":true}", true);
+    adding_free(self);
+}
+
+KW_TEST(test_hints, "/catalog/paths-added-by-several/hints")
+{
+    add_hints("", true);
+    add_hints(STAMP, false);
 }
 
 /* A cancelled addition ends where it began. A gateway that still serves the last version stays admitted. */
