@@ -6,13 +6,9 @@
  */
 #pragma once
 
+#include "access/principal.h"
 #include "base/bytes.h"
 #include "base/error.h"
-
-/* Who sent a call. */
-typedef struct kw_principal {
-    kw_bytes identity; /* the subject of its client certificate; empty: anonymous */
-} kw_principal;
 
 typedef enum kw_operation {
     KW_OPERATION_NONE = 0, /* no method has this one */

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "access/principal.h"
 #include "base/budget.h"
 #include "base/bytes.h"
 #include "base/error.h"
@@ -92,8 +93,8 @@ const char *kw_request_peer(const kw_request *request);
 /* A number that all connections of a peer share (the peer that limits.peer_connections counts); 0:
  * unknown. */
 uint32_t kw_request_peer_number(const kw_request *request);
-/* Subject of the verified client certificate, or NULL. */
-const char *kw_request_subject(const kw_request *request);
+/* Who has opened the connection. Never NULL; lives until the request has ended. */
+const kw_principal *kw_request_principal(const kw_request *request);
 
 /* What the handler keeps with the request; NULL at first. */
 void kw_request_set_call(kw_request *request, void *call);

@@ -61,10 +61,11 @@ kw_request_peer_number(const kw_request *request)
     return name ? g_str_hash(name) : 0;
 }
 
-const char *
-kw_request_subject(const kw_request *request)
+const kw_principal *
+kw_request_principal(const kw_request *request)
 {
-    return request->session->tls ? kw_tls_peer(request->session->tls) : NULL;
+    const kw_principal *principal = request->session->principal;
+    return principal ? principal : &kw_principal_anonymous;
 }
 
 void

@@ -38,6 +38,7 @@ session_free(kw_session *session)
         session->next->previous = session->previous;
     kw_account_charge(session->account, KW_MEMORY_FRAMES, -(SESSION_BYTES + (session->tls ? TLS_BYTES : 0)));
     kw_tls_free(session->tls);
+    kw_principal_free(session->principal);
     kw_account_unref(session->account);
     g_free(session->own_refusal);
     g_free(session);
@@ -220,4 +221,11 @@ kw_session_set_tls(kw_session *session, kw_tls *tls)
 {
     session->tls = tls;
     kw_account_charge(session->account, KW_MEMORY_FRAMES, TLS_BYTES);
+}
+
+void
+kw_session_set_principal(kw_session *session, kw_principal *principal)
+{
+    g_assert(!session->principal && !session->first && session->requests == 0);
+    session->principal = principal;
 }

@@ -54,6 +54,7 @@ struct kw_session {
     bool was_paused;    /* was paused at some time since reading stopped */
 
     kw_tls *tls;
+    kw_principal *principal; /* NULL: anonymous. Set at most once, before the first request */
     kw_wire_reader *reader;
     kw_frame *frame; /* NULL while nothing is buffered */
     size_t start;    /* where the present message starts in the frame */
@@ -115,6 +116,9 @@ struct kw_request {
 kw_session *kw_session_new(kw_net_worker *worker);
 
 void kw_session_set_tls(kw_session *session, kw_tls *tls);
+
+/* Sets who has opened the connection, once, before its first request. Takes ownership. */
+void kw_session_set_principal(kw_session *session, kw_principal *principal);
 
 /* The only function that changes the state of a session after kw_session_accept has set the first one.
  * Asserts that the move is allowed. */

@@ -169,7 +169,6 @@ exchange_new(kw_service_worker *worker, kw_request *request, const kw_wire_messa
     kw_account *account = kw_account_ref(kw_request_account(request));
     kw_arena *arena = kw_arena_new_for(account, KW_MEMORY_CALLS);
     kw_exchange *exchange = kw_arena_alloc(arena, sizeof *exchange);
-    const char *subject = kw_request_subject(request);
     *exchange = (kw_exchange){.worker = worker,
                               .request = request,
                               .account = account,
@@ -193,7 +192,7 @@ exchange_new(kw_service_worker *worker, kw_request *request, const kw_wire_messa
                                .keyring = worker->snapshot->keyring,
                                .generator = worker->generator,
                                .compiler = worker->compiler,
-                               .identity = subject ? kw_bytes_of_text(subject) : KW_BYTES_NONE,
+                               .identity = kw_bytes_of_text(kw_principal_name(kw_request_principal(request))),
                                .deadline = KW_DEADLINE_NONE,
                                .request_id = exchange->request_id,
                                .refuse = refuse};
@@ -283,9 +282,8 @@ admit(kw_exchange *exchange, const kw_wire_message *message)
 static bool
 is_allowed(const kw_exchange *exchange, kw_error *ret_error)
 {
-    kw_principal principal = {.identity = exchange->call.identity};
-    return kw_access_check(&principal, kw_exchange_method(exchange)->operation, kw_subject_of(exchange).table,
-                           ret_error);
+    return kw_access_check(kw_request_principal(exchange->request), kw_exchange_method(exchange)->operation,
+                           kw_subject_of(exchange).table, ret_error);
 }
 
 static bool

@@ -137,7 +137,7 @@ bool kw_exchange_find_table(const kw_exchange *exchange, bool given, kw_bytes na
 /* REFUSED with a hint if the gateway has its policy from a file, not from the catalog. */
 bool kw_exchange_has_stored_policy(const kw_exchange *exchange, kw_error *ret_error);
 
-/* The caller, for records of its commands: the subject of its certificate, or "anonymous". In the call's
+/* The caller, for records of its commands: the name of its principal, or "anonymous". In the call's
  * arena. */
 const char *kw_exchange_author(const kw_exchange *exchange);
 

@@ -25,6 +25,7 @@ struct kw_tls {
     bool shut_down;
     bool lost;
     char *peer;
+    char **names;
     char host[256]; /* for error texts; clients only */
 };
 
@@ -134,6 +135,7 @@ kw_tls_free(kw_tls *tls)
     kw_buffer_clear(&tls->output);
     kw_buffer_clear(&tls->waiting);
     OPENSSL_free(tls->peer);
+    g_strfreev(tls->names);
     g_free(tls);
 }
 
@@ -166,6 +168,46 @@ subject_of(X509 *certificate)
     return copy;
 }
 
+/* Adds "KIND=TEXT". */
+static void
+add_name(GPtrArray *names, const char *kind, const ASN1_STRING *text)
+{
+    unsigned char *utf8 = NULL;
+    int size = ASN1_STRING_to_UTF8(&utf8, text);
+    if (size > 0 && size <= KW_TLS_NAME_MAX && !memchr(utf8, '\0', (size_t)size) &&
+        names->len < KW_TLS_NAMES_MAX)
+        g_ptr_array_add(names, g_strdup_printf("%s=%.*s", kind, size, (const char *)utf8));
+    OPENSSL_free(utf8);
+}
+
+static void
+add_alternative_names(GPtrArray *names, X509 *certificate)
+{
+    GENERAL_NAMES *found = X509_get_ext_d2i(certificate, NID_subject_alt_name, NULL, NULL);
+    for (int i = 0; found && i < sk_GENERAL_NAME_num(found); i++) {
+        const GENERAL_NAME *name = sk_GENERAL_NAME_value(found, i);
+        if (name->type == GEN_DNS || name->type == GEN_URI || name->type == GEN_EMAIL)
+            add_name(names, "san", name->d.ia5);
+    }
+    GENERAL_NAMES_free(found);
+}
+
+static char **
+names_of(X509 *certificate)
+{
+    GPtrArray *names = g_ptr_array_new();
+    const X509_NAME *subject = X509_get_subject_name(certificate);
+    int last = -1;
+    for (int at = -1; (at = X509_NAME_get_index_by_NID(subject, NID_commonName, at)) >= 0;)
+        last = at;
+    if (last >= 0)
+        add_name(names, "cn", X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, last)));
+    add_alternative_names(names, certificate);
+    ERR_clear_error();
+    g_ptr_array_add(names, NULL);
+    return (char **)g_ptr_array_free(names, FALSE);
+}
+
 static bool
 send_plain(kw_tls *tls, kw_bytes plain, kw_error *ret_error)
 {
@@ -192,8 +234,10 @@ do_handshake(kw_tls *tls, kw_error *ret_error)
     }
     tls->established = true;
     X509 *certificate = SSL_get0_peer_certificate(tls->ssl);
-    if (certificate && SSL_get_verify_mode(tls->ssl) != SSL_VERIFY_NONE)
+    if (certificate && SSL_get_verify_mode(tls->ssl) != SSL_VERIFY_NONE) {
         tls->peer = subject_of(certificate);
+        tls->names = names_of(certificate);
+    }
     bool sent = send_plain(tls, kw_buffer_bytes(&tls->waiting), ret_error);
     kw_buffer_clear(&tls->waiting);
     return sent;
@@ -293,4 +337,10 @@ const char *
 kw_tls_peer(const kw_tls *tls)
 {
     return tls->peer;
+}
+
+const char *const *
+kw_tls_peer_names(const kw_tls *tls)
+{
+    return (const char *const *)tls->names;
 }

@@ -52,5 +52,13 @@ void kw_tls_shutdown(kw_tls *tls);
 
 bool kw_tls_established(const kw_tls *tls);
 
+/* The names in the verified peer certificate: "cn=" and the most specific common name, then "san=" and each
+ * DNS name, URI and e-mail address among its subject alternative names. Names with a NUL byte or with more
+ * than KW_TLS_NAME_MAX bytes are left out, and those beyond KW_TLS_NAMES_MAX. NULL-terminated and borrowed;
+ * NULL without a verified certificate. */
+#define KW_TLS_NAME_MAX 256
+#define KW_TLS_NAMES_MAX 64
+const char *const *kw_tls_peer_names(const kw_tls *tls);
+
 /* Subject of the verified peer certificate ("CN=..."), or NULL. Borrowed. */
 const char *kw_tls_peer(const kw_tls *tls);

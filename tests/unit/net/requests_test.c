@@ -108,7 +108,7 @@ typedef struct facts {
     int64_t account_bytes;
     uint32_t peer_number;
     char peer[64];
-    bool has_subject, has_refusal, has_left;
+    bool has_principal, has_refusal, has_left;
     kw_bytes payload;
     kw_wire_form form;
 } facts;
@@ -124,7 +124,7 @@ read_facts(net_host *host, void *user)
     to->has_left = kw_account_client_is_gone(kw_request_account(request));
     to->peer_number = kw_request_peer_number(request);
     g_strlcpy(to->peer, kw_request_peer(request), sizeof to->peer);
-    to->has_subject = kw_request_subject(request) != NULL;
+    to->has_principal = kw_request_principal(request)->count > 0;
     to->has_refusal = kw_request_refusal(request) != NULL;
     to->payload = kw_request_payload(request);
     to->form = kw_request_form(request);
@@ -160,7 +160,7 @@ KW_TEST(test_facts, "/net/requests/facts")
     g_assert_cmpstr(first.peer, ==, name);
     g_assert_cmpuint(first.peer_number, ==, second.peer_number);
     g_assert_cmpuint(first.peer_number, !=, 0);
-    g_assert_false(first.has_subject || first.has_refusal || first.has_left);
+    g_assert_false(first.has_principal || first.has_refusal || first.has_left);
     g_assert_cmpuint(first.unsent, ==, 0);
     g_assert_cmpuint(first.payload.size, >, 300 * KIB);
     g_assert_true(first.form.framed && first.form.protocol == KW_WIRE_BINARY);

@@ -125,29 +125,29 @@ tls_close(tls_client *client)
     kw_buffer_clear(&client->plain);
 }
 
-typedef struct subject {
+typedef struct caller {
     unsigned index;
     char name[100];
     char refusal[200];
     int64_t account_bytes;
-} subject;
+} caller;
 
 static void
-read_subject(net_host *host, void *user)
+read_caller(net_host *host, void *user)
 {
-    subject *to = user;
+    caller *to = user;
     const kw_request *request = net_host_request(host, to->index);
     const kw_error *refusal = kw_request_refusal(request);
-    g_strlcpy(to->name, kw_request_subject(request) ? kw_request_subject(request) : "", sizeof to->name);
+    g_strlcpy(to->name, kw_principal_name(kw_request_principal(request)), sizeof to->name);
     g_strlcpy(to->refusal, refusal ? refusal->text : "", sizeof to->refusal);
     to->account_bytes = kw_account_bytes(kw_request_account(request));
 }
 
-static subject
-subject_of(net_host *host, unsigned index)
+static caller
+caller_of(net_host *host, unsigned index)
 {
-    subject found = {.index = index};
-    net_host_run(host, read_subject, &found);
+    caller found = {.index = index};
+    net_host_run(host, read_caller, &found);
     return found;
 }
 
@@ -162,7 +162,7 @@ KW_TEST(test_tls_calls, "/net/tls-sessions/calls")
     for (unsigned i = 0; i < G_N_ELEMENTS(sizes); i++) {
         tls_call(&client, sizes[i]);
         net_host_wait(host, i + 1);
-        subject found = subject_of(host, i);
+        caller found = caller_of(host, i);
         g_assert_cmpstr(found.name, ==, "");
         g_assert_cmpint(found.account_bytes, >=, 18 * (int64_t)KIB);
         net_host_reply(host, i, sizes[i], (char)('a' + i), i % 2);
@@ -244,15 +244,15 @@ KW_TEST(test_tls_certificates_are_counted, "/net/tls-sessions/certificates")
     net_host_wait(host, 1);
     tls_call(&two, 1);
     net_host_wait(host, 2);
-    g_assert_cmpstr(subject_of(host, 0).name, ==, "CN=alice,O=Keyway tests");
-    g_assert_cmpstr(subject_of(host, 0).refusal, ==, "");
-    g_assert_cmpstr(subject_of(host, 1).refusal, ==, "");
+    g_assert_cmpstr(caller_of(host, 0).name, ==, "cn=alice");
+    g_assert_cmpstr(caller_of(host, 0).refusal, ==, "");
+    g_assert_cmpstr(caller_of(host, 1).refusal, ==, "");
     int64_t refused = kw_metrics_read(KW_METRIC_connections_refused_peer);
     tls_client three = tls_open(host, pair.client); /* counted by the address until its handshake */
     tls_call(&three, 1);
     net_host_wait(host, 3);
     g_assert_cmpstr(
-        subject_of(host, 2).refusal, ==,
+        caller_of(host, 2).refusal, ==,
         "certificate CN=alice,O=Keyway tests has 2 connections already (limits.peer_connections)");
     g_assert_cmpint(kw_metrics_read(KW_METRIC_connections_refused_peer), ==, refused + 1);
     net_host_reply(host, 2, 3, 'n', false);
@@ -268,7 +268,7 @@ KW_TEST(test_tls_certificates_are_counted, "/net/tls-sessions/certificates")
     one = tls_open(host, pair.client);
     tls_call(&one, 1);
     net_host_wait(host, 4);
-    g_assert_cmpstr(subject_of(host, 3).refusal, ==, "");
+    g_assert_cmpstr(caller_of(host, 3).refusal, ==, "");
     tls_close(&one);
     tls_close(&two);
     net_host_free(host);

@@ -263,6 +263,10 @@ test_asks_for_client_certificates(fixture *fix, const void *unused)
     g_assert_true(is_up(both));
     g_assert_cmpstr(kw_tls_peer(both->server), ==, "CN=alice,O=Keyway tests");
     g_assert_cmpstr(kw_tls_peer(both->client), ==, "CN=server,O=Keyway tests");
+    g_assert_cmpstr(kw_tls_peer_names(both->server)[0], ==, "cn=alice");
+    g_assert_null(kw_tls_peer_names(both->server)[1]);
+    g_assert_cmpstr(kw_tls_peer_names(both->client)[0], ==, "cn=server");
+    g_assert_cmpstr(kw_tls_peer_names(both->client)[1], ==, "san=gateway.test");
     send_and_check(both, 5000);
     wire_free(both);
 
