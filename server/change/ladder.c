@@ -52,14 +52,14 @@ static const rung rungs[KW_RUNGS] = {
     [KW_RUNG_OPENING] =   {NAMES("opening"),   {1, 2, true, true}, {0, 1, false, false},
                                                                      CAS,    STAMP,  true,  NOTHING, NOTHING},
     [KW_RUNG_CLOSING] =   {NAMES("closing"),   LAST_REMOVED, FIRST,  CAS,    STAMP,  false, NOTHING, NOTHING},
-    [KW_RUNG_BOTH] =      {NAMES("both"),      LAST_REMOVED, FIRST,  CAS,    STAMP,  false, GRACE | COPY | PASS, EXPIRY},
+    [KW_RUNG_MARKED] =    {NAMES("marked"),    ONLY,         NONE,   NATIVE, STORE,  false, GRACE, GRACE},
+    [KW_RUNG_HINTING] =   {NAMES("hinting"),   ONLY,         HINTS,  NATIVE, STORE,  false, GRACE | CLOCK, NOTHING},
+    [KW_RUNG_BOTH] =      {NAMES("both"),      LAST_REMOVED, FIRST,  CAS,    STAMP,  false, GRACE | COPY | PASS | CLOCK, EXPIRY},
     [KW_RUNG_SPACING] =   {NAMES("spacing"),   LAST_REMOVED, FIRST,  CAS,    STAMP,  true,  NOTHING, NOTHING},
     [KW_RUNG_SPACED] =    {NAMES("spaced"),    LAST_REMOVED, FIRST,  CAS,    STAMP,  true,  GRACE | COPY | PASS, NOTHING},
     [KW_RUNG_LAST_PASS] = {NAMES("last-pass"), LAST,         FIRST,  WAIT,   STAMP,  true,  GRACE | PASS, NOTHING},
     [KW_RUNG_GET_BOTH] =  {NAMES("get-both"),  LAST,         {1, 1, true, false},
                                                                      WAIT,   STAMP,  true,  NOTHING, NOTHING},
-    [KW_RUNG_HINTING] =   {NAMES("hinting"),   ONLY,         HINTS,  NATIVE, STORE,  false, GRACE | CLOCK, NOTHING},
-    [KW_RUNG_SETTLED] =   {NAMES("settled"),   ONLY,         HINTS,  NATIVE, STORE,  false, GRACE | COPY | CLOCK, NOTHING},
     [KW_RUNG_FILLED] =    {NAMES("filled"),    ONLY,         {1, 1, false, true},
                                                                      CAS,    STAMP,  false, NOTHING, NOTHING},
 };
@@ -78,10 +78,16 @@ static const struct {
     uint32_t places; /* bits */
     unsigned needs;  /* bits: the needs that this change has */
 } ladders[KW_LADDERS] = {
-    [KW_LADDER_MOVE] = {LOW_OLD | OLD(OPENING) | HIGH_OLD | HIGH_NEW | NEW(CLOSING) | LOW_NEW, ~0u},
-    [KW_LADDER_ADD] = {LOW_OLD | OLD(OPENING) | OLD(SPACED) | OLD(FILLED), ~(unsigned)PASS},
-    [KW_LADDER_HINTS] = {OLD(UNSTAMPED) | OLD(SETTLED) | OLD(FILLED), GRACE | COPY},
-    [KW_LADDER_HINTS_STAMP] = {OLD(ALONE) | OLD(HINTING) | OLD(SETTLED) | OLD(FILLED), GRACE | COPY | CLOCK},
+    [KW_LADDER_MOVE] = {LOW_OLD | OLD(OPENING) | HIGH_OLD | HIGH_NEW | NEW(CLOSING) | LOW_NEW,
+                        ~(unsigned)CLOCK},
+    [KW_LADDER_ADD] = {LOW_OLD | OLD(OPENING) | OLD(SPACED) | OLD(FILLED), ~(unsigned)(PASS | CLOCK)},
+    [KW_LADDER_ADD_HINTS] = {OLD(UNSTAMPED) | OLD(MARKED) | OLD(BOTH) | OLD(FILLED), GRACE | COPY},
+    [KW_LADDER_ADD_HINTS_STAMP] = {OLD(ALONE) | OLD(HINTING) | OLD(BOTH) | OLD(FILLED), GRACE | COPY | CLOCK},
+    [KW_LADDER_MOVE_HINTS] = {OLD(UNSTAMPED) | OLD(BOTH) | NEW(BOTH) | NEW(CLOSING) | NEW(UNSTAMPED),
+                              GRACE | COPY | EXPIRY},
+    [KW_LADDER_MOVE_HINTS_STAMP] = {OLD(ALONE) | OLD(HINTING) | OLD(BOTH) | NEW(BOTH) | NEW(CLOSING) |
+                                        NEW(ALONE),
+                                    GRACE | COPY | EXPIRY | CLOCK},
     [KW_LADDER_ATOMICS] = {OLD(STAMPED), ~0u},
     [KW_LADDER_MOVE_ONE_WRITER] = {OLD(UNSTAMPED) | OLD(BOTH) | NEW(BOTH) | NEW(CLOSING) | NEW(UNSTAMPED),
                                    COPY | EXPIRY},
@@ -116,15 +122,24 @@ has_one_writer(kw_change_ladder ladder)
 static bool
 is_of_hints(kw_change_ladder ladder)
 {
-    return ladder == KW_LADDER_HINTS || ladder == KW_LADDER_HINTS_STAMP;
+    return ladder >= KW_LADDER_ADD_HINTS && ladder <= KW_LADDER_MOVE_HINTS_STAMP;
 }
 
-/* The table keeps its order of writes, and removals write no hints. */
-static kw_change_rules
-of_hints(kw_change_rules rules)
+/* Removals write no hints, and gets read none. */
+static kw_role
+of_hints(kw_role role)
 {
-    return (kw_change_rules){.old_role = ONLY,
-                             .new_role = {.put = rules.new_role.put, .scan = rules.new_role.scan}};
+    return (kw_role){.put = role.put > 0, .scan = role.scan};
+}
+
+/* The table keeps its order of writes. */
+static kw_change_rules
+with_hints(kw_change_ladder ladder, kw_change_rules rules)
+{
+    bool adds = ladder == KW_LADDER_ADD_HINTS || ladder == KW_LADDER_ADD_HINTS_STAMP;
+    return (kw_change_rules){.old_role = adds ? (kw_role)ONLY : of_hints(rules.old_role),
+                             .new_role = of_hints(rules.new_role),
+                             .both_complete = rules.both_complete};
 }
 
 /* One writer writes all rows of a record at once. */
@@ -154,7 +169,9 @@ kw_change_rules_at(kw_change_ladder ladder, kw_change_place place)
         .regime = {.order = at->order, .atomics = at->atomics, .waits_for_next_ms = at->spaced},
         .both_complete = place >= KW_OLD(GET_BOTH) && place <= KW_NEW(BOTH),
     };
-    return is_of_hints(ladder) ? of_hints(rules) : has_one_writer(ladder) ? with_one_writer(rules) : rules;
+    return is_of_hints(ladder)      ? with_hints(ladder, rules)
+           : has_one_writer(ladder) ? with_one_writer(rules)
+                                    : rules;
 }
 
 /* The sides change once at the top, and there gets read both placements on either side. */
@@ -178,14 +195,14 @@ kw_change_move_from(kw_change_ladder ladder, kw_change_place place, kw_change_di
     if (to >= KW_PLACES)
         return (kw_change_move){KW_PLACE_NONE, 0};
     unsigned needs = up ? rung_at(place)->needs_up : rung_at(place)->needs_down;
-    unsigned of_other_side = is_new(place) ? COPY : EXPIRY;
+    unsigned of_other_side = is_new(place) ? COPY | CLOCK : EXPIRY;
     return (kw_change_move){to, needs & ladders[ladder].needs & ~of_other_side};
 }
 
 kw_change_place
 kw_change_copy_place(kw_change_ladder ladder)
 {
-    return is_of_hints(ladder) ? KW_OLD(SETTLED) : ladder == KW_LADDER_ADD ? KW_OLD(SPACED) : KW_OLD(BOTH);
+    return ladder == KW_LADDER_ADD ? KW_OLD(SPACED) : KW_OLD(BOTH);
 }
 
 kw_change_place

@@ -22,13 +22,16 @@
  * same on both sides, with the two placements exchanged. Only the rung below `both` differs: ladder.c says
  * why.
  *
- * A hint path (hint/rung.h) is added on rungs of its own, with the order of writes that the table has:
+ * A hint path (hint/README.md) is added, and gets another key rule, with the order of writes that the table
+ * has. A path is dropped on the way back of an addition:
  *
- *   unstamped (order: store) -----------> settled ---> filled
- *   alone (order: stamp) ---> hinting --> settled ---> filled
+ *   added     unstamped-old --> marked-old ---> both-old --> filled-old                   (order: store)
+ *             alone-old ------> hinting-old --> both-old --> filled-old                   (order: stamp)
+ *   changed   unstamped-old ------------------> both-old --> both-new --> closing-new --> unstamped-new
+ *             alone-old ------> hinting-old --> both-old --> both-new --> closing-new --> alone-new
  *
- * On hinting and settled, puts write hints, and no query uses them. The hints of all rows are written on
- * settled.
+ * From hinting or both on, puts write the hints of the new placement. The hints of all rows are written on
+ * both-old.
  *
  * Other changes use the same rungs, and leave some out. When a path is added, the old placement is that of
  * the path that has all rows, and the new one is that of the added path. Both stay, so the change does not
@@ -51,14 +54,13 @@ typedef enum kw_change_rung {
     KW_RUNG_ALONE,     /* only one placement is used. A table with `order: stamp` */
     KW_RUNG_OPENING,   /* side old: removals reach the other placement, puts do not */
     KW_RUNG_CLOSING,   /* side new: cursors of the other placement are rejected */
+    KW_RUNG_MARKED,    /* a hint path is added: all writes leave kw:w, if the table allows partial puts */
+    KW_RUNG_HINTING,   /* puts write hints, but a put without them can get a later timestamp */
     KW_RUNG_BOTH,      /* writes reach both placements. The copier runs */
     KW_RUNG_SPACING,   /* the next write does not get the timestamp of an acknowledged one */
     KW_RUNG_SPACED,    /* the same, and no write of `both` is in progress. Passes run */
     KW_RUNG_LAST_PASS, /* atomic operations wait, and puts write the placement that is read last */
     KW_RUNG_GET_BOTH,  /* gets of single records read both placements */
-    KW_RUNG_HINTING,   /* a hint path is added: puts write hints. A table with `order: stamp` */
-    KW_RUNG_SETTLED,   /* the same, and the clock has passed all stamps of puts without hints. The copier runs
-                        */
     KW_RUNG_FILLED,    /* a path is added, and queries can use it */
     KW_RUNGS
 } kw_change_rung;
@@ -73,12 +75,14 @@ typedef unsigned kw_change_place;
 
 /* Which places a change passes. */
 typedef enum kw_change_ladder {
-    KW_LADDER_MOVE,            /* a path gets another key rule */
-    KW_LADDER_ADD,             /* paths are added; a drop is the way back */
-    KW_LADDER_HINTS,           /* hint paths are added to a table with order: store */
-    KW_LADDER_HINTS_STAMP,     /* the same, order: stamp */
-    KW_LADDER_ATOMICS,         /* increments and conditional writes become allowed or forbidden */
-    KW_LADDER_MOVE_ONE_WRITER, /* in the embedded store, which writes all rows of a record at once */
+    KW_LADDER_MOVE,             /* a path gets another key rule */
+    KW_LADDER_ADD,              /* paths are added; a drop is the way back */
+    KW_LADDER_ADD_HINTS,        /* hint paths are added to a table with order: store */
+    KW_LADDER_ADD_HINTS_STAMP,  /* the same, order: stamp */
+    KW_LADDER_MOVE_HINTS,       /* a hint path gets another key rule in a table with order: store */
+    KW_LADDER_MOVE_HINTS_STAMP, /* the same, order: stamp */
+    KW_LADDER_ATOMICS,          /* increments and conditional writes become allowed or forbidden */
+    KW_LADDER_MOVE_ONE_WRITER,  /* in the embedded store, which writes all rows of a record at once */
     KW_LADDER_ADD_ONE_WRITER,
     KW_LADDERS
 } kw_change_ladder;

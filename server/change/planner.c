@@ -407,7 +407,7 @@ kw_change_set_place(kw_change_record *record, kw_change_place place, int64_t now
     record->set_at_ms = set_at_ms;
     record->step++;
     forget_pass(record);
-    if (place == KW_OLD(OPENING))
+    if (place == KW_OLD(OPENING) || place == KW_OLD(MARKED))
         forget_copy(record);
     if (place <= KW_OLD(OPENING))
         record->settled_ms = 0;

@@ -111,7 +111,7 @@ bool kw_change_waits_for_command(const kw_change_record *record);
 kw_change_act kw_change_work_left(const kw_change_record *record);
 
 /* Sets the next place in the record, or the same one again (another round): increases `step`, and resets its
- * pass and the rates of its work. opening-old also resets the copy and the comparison.
+ * pass and the rates of its work. opening-old and marked-old also reset the copy and the comparison.
  * now_ms: wall clock. set_at_ms: calls that begin from now on do not get a lower timestamp; 0: unknown. */
 void kw_change_set_place(kw_change_record *record, kw_change_place place, int64_t now_ms, int64_t set_at_ms);
 /* True if a pass at the place reads only cells with timestamps lower than `set_at_ms`: puts beside it can

@@ -99,6 +99,14 @@ kw_changes_differ(const kw_change_record *a, size_t a_count, const kw_change_rec
 
 /* --- the ladder ----------------------------------------------------------------------------------------- */
 
+static kw_change_ladder
+ladder_of_hints(const kw_change_record *record)
+{
+    if (record->adds)
+        return record->store_order ? KW_LADDER_ADD_HINTS : KW_LADDER_ADD_HINTS_STAMP;
+    return record->store_order ? KW_LADDER_MOVE_HINTS : KW_LADDER_MOVE_HINTS_STAMP;
+}
+
 kw_change_ladder
 kw_change_ladder_of(const kw_change_record *record)
 {
@@ -106,7 +114,7 @@ kw_change_ladder_of(const kw_change_record *record)
     if (record->atomics)
         return KW_LADDER_ATOMICS;
     if (record->hints && !one)
-        return record->store_order ? KW_LADDER_HINTS : KW_LADDER_HINTS_STAMP;
+        return ladder_of_hints(record);
     if (record->adds)
         return one ? KW_LADDER_ADD_ONE_WRITER : KW_LADDER_ADD;
     return one ? KW_LADDER_MOVE_ONE_WRITER : KW_LADDER_MOVE;

@@ -88,7 +88,7 @@ adding_new_hints(const char *before, const char *text, bool store_order)
     self->record.given = self->record.now = (kw_placed_rule){1, "t_by_n"};
     self->record.more_count = 0;
     self->record.hints = true;
-    self->record.goal = KW_OLD(SETTLED);
+    self->record.goal = KW_OLD(BOTH);
     return self;
 }
 
@@ -239,9 +239,9 @@ add_hints(const char *order, bool store_order)
     g_autofree char *fact = g_strdup_printf("\"order\":\"%s\"", store_order ? "store" : "stamp");
     adding *self = adding_new_hints(before, text, store_order);
     if (store_order)
-        WALK(self, KW_OLD(UNSTAMPED), KW_OLD(SETTLED));
+        WALK(self, KW_OLD(UNSTAMPED), KW_OLD(MARKED), KW_OLD(BOTH));
     else
-        WALK(self, KW_OLD(ALONE), KW_OLD(HINTING), KW_OLD(SETTLED));
+        WALK(self, KW_OLD(ALONE), KW_OLD(HINTING), KW_OLD(BOTH));
     town_put(self->in, "t_by_n", "row");
     town_assert_facts(self->in, "\"store_table\":\"t_by_n\",\"state\":\"filling\"}", true);
     WALK(self, KW_OLD(FILLED));

@@ -1,6 +1,5 @@
 /* What must hold at every place of a change (server/change/ladder.h), and for every two neighbors. */
 #include "change/ladder.h"
-#include "hint/rung.h"
 
 #include <glib.h>
 
@@ -14,7 +13,7 @@ has_one_writer(kw_change_ladder ladder)
 static bool
 is_of_hints(kw_change_ladder ladder)
 {
-    return ladder == KW_LADDER_HINTS || ladder == KW_LADDER_HINTS_STAMP;
+    return ladder >= KW_LADDER_ADD_HINTS && ladder <= KW_LADDER_MOVE_HINTS_STAMP;
 }
 
 /* Calls `check` for every place of every ladder whose placements have records. */
@@ -197,13 +196,20 @@ KW_TEST(test_ways, "/change/table/ways")
     WAY(KW_LADDER_MOVE_ONE_WRITER, KW_CHANGE_FORWARD, KW_OLD(UNSTAMPED), KW_OLD(BOTH), KW_NEW(BOTH),
         KW_NEW(CLOSING), KW_NEW(UNSTAMPED), KW_PLACE_NONE);
     WAY(KW_LADDER_MOVE_ONE_WRITER, KW_CHANGE_BACK, KW_NEW(BOTH), KW_OLD(BOTH), KW_OLD(UNSTAMPED));
-    WAY(KW_LADDER_HINTS, KW_CHANGE_FORWARD, KW_OLD(UNSTAMPED), KW_OLD(SETTLED), KW_OLD(FILLED),
-        KW_PLACE_NONE);
-    WAY(KW_LADDER_HINTS, KW_CHANGE_BACK, KW_OLD(SETTLED), KW_OLD(UNSTAMPED), KW_PLACE_NONE);
-    WAY(KW_LADDER_HINTS_STAMP, KW_CHANGE_FORWARD, KW_OLD(ALONE), KW_OLD(HINTING), KW_OLD(SETTLED),
+    WAY(KW_LADDER_ADD_HINTS, KW_CHANGE_FORWARD, KW_OLD(UNSTAMPED), KW_OLD(MARKED), KW_OLD(BOTH),
         KW_OLD(FILLED), KW_PLACE_NONE);
-    WAY(KW_LADDER_HINTS_STAMP, KW_CHANGE_BACK, KW_OLD(SETTLED), KW_OLD(HINTING), KW_OLD(ALONE),
+    WAY(KW_LADDER_ADD_HINTS, KW_CHANGE_BACK, KW_OLD(FILLED), KW_OLD(BOTH), KW_OLD(MARKED), KW_OLD(UNSTAMPED),
         KW_PLACE_NONE);
+    WAY(KW_LADDER_ADD_HINTS_STAMP, KW_CHANGE_FORWARD, KW_OLD(ALONE), KW_OLD(HINTING), KW_OLD(BOTH),
+        KW_OLD(FILLED), KW_PLACE_NONE);
+    WAY(KW_LADDER_ADD_HINTS_STAMP, KW_CHANGE_BACK, KW_OLD(FILLED), KW_OLD(BOTH), KW_OLD(HINTING),
+        KW_OLD(ALONE), KW_PLACE_NONE);
+    WAY(KW_LADDER_MOVE_HINTS, KW_CHANGE_FORWARD, KW_OLD(UNSTAMPED), KW_OLD(BOTH), KW_NEW(BOTH),
+        KW_NEW(CLOSING), KW_NEW(UNSTAMPED), KW_PLACE_NONE);
+    WAY(KW_LADDER_MOVE_HINTS_STAMP, KW_CHANGE_FORWARD, KW_OLD(ALONE), KW_OLD(HINTING), KW_OLD(BOTH),
+        KW_NEW(BOTH), KW_NEW(CLOSING), KW_NEW(ALONE), KW_PLACE_NONE);
+    WAY(KW_LADDER_MOVE_HINTS_STAMP, KW_CHANGE_BACK, KW_NEW(BOTH), KW_OLD(BOTH), KW_OLD(HINTING),
+        KW_OLD(ALONE), KW_PLACE_NONE);
     WAY(KW_LADDER_ADD_ONE_WRITER, KW_CHANGE_FORWARD, KW_OLD(UNSTAMPED), KW_OLD(BOTH), KW_OLD(FILLED),
         KW_PLACE_NONE);
 }
@@ -237,51 +243,48 @@ KW_TEST(test_needs, "/change/table/needs")
                      KW_CHANGE_NEEDS_COPY);
 }
 
-/* The place of hint/rung.h that a place of a ladder is. The explorations in tests/unit/hint read that table.
- */
-static kw_hint_place
-hint_place_of(kw_change_ladder ladder, kw_change_place place)
+/* Queries of a placement, and cursors of earlier ones, find hints only if puts write them at this place and
+ * at both neighbors: their calls run at once. */
+static void
+check_hints_reached(const kw_change_rules *here, const kw_change_rules *there, bool adds)
 {
-    if (place == KW_OLD(FILLED))
-        return KW_HINT_HINTED;
-    if (place == KW_OLD(SETTLED))
-        return ladder == KW_LADDER_HINTS_STAMP ? KW_HINT_SETTLED : KW_HINT_HINTING;
-    if (place == KW_OLD(HINTING))
-        return KW_HINT_HINTING;
-    return KW_HINT_MARKED; /* partial puts are refused, or all puts leave kw:w anyway; see
-                              docs/design/paths.md */
+    g_assert_true(!(here->new_role.scan || here->both_complete) || there->new_role.put);
+    g_assert_true(adds || !(here->old_role.scan || here->both_complete) || there->old_role.put);
 }
 
 static void
-check_hints(kw_change_ladder ladder, kw_change_place place, kw_write_order order)
+check_hints(kw_change_ladder ladder, kw_change_place place)
 {
-    kw_hint_place at = hint_place_of(ladder, place);
-    kw_hint_rules rules = kw_hint_rules_at(at);
-    kw_change_rules given = kw_change_rules_at(ladder, place);
-    bool writes = given.new_role.put > 0;
-    kw_change_move move = kw_change_move_from(ladder, place, KW_CHANGE_FORWARD);
-    kw_hint_move expected = kw_hint_move_from(at, order, false);
-    g_assert_true(writes == rules.hints_new && given.new_role.scan == rules.reads_new);
-    g_assert_true(given.old_role.put && given.old_role.remove && given.old_role.get && given.old_role.scan);
-    g_assert_false(given.new_role.get || given.new_role.remove);
-    if (move.to == KW_PLACE_NONE) {
-        g_assert_cmpint(expected.to, ==, KW_HINT_PLACES);
-        return;
+    bool adds = ladder <= KW_LADDER_ADD_HINTS_STAMP;
+    const kw_change_rules rules = kw_change_rules_at(ladder, place);
+    g_assert_true(adds ? rules.old_role.put && rules.old_role.remove && rules.old_role.get
+                       : !rules.old_role.get && !rules.old_role.remove);
+    g_assert_false(rules.new_role.get || rules.new_role.remove);
+    for (int direction = KW_CHANGE_FORWARD; direction <= KW_CHANGE_BACK; direction++) {
+        kw_change_move move = kw_change_move_from(ladder, place, (kw_change_direction)direction);
+        if (move.to == KW_PLACE_NONE)
+            continue;
+        const kw_change_rules to = kw_change_rules_at(ladder, move.to);
+        check_hints_reached(&rules, &to, adds);
+        check_hints_reached(&to, &rules, adds);
+        g_assert_false(move.needs & (KW_CHANGE_NEEDS_PASS | KW_CHANGE_NEEDS_SWEEP));
     }
-    g_assert_cmpint(hint_place_of(ladder, move.to), ==, expected.to);
-    /* The grace of the first place is that of compares, which do not run before `hinting`. */
-    g_assert_cmpuint(move.needs, ==, writes ? expected.needs : 0);
 }
 
 KW_TEST(test_hints, "/change/table/hints")
 {
-    for (kw_change_place place = 0; place < KW_PLACES; place++) {
-        if (kw_change_ladder_has(KW_LADDER_HINTS, place))
-            check_hints(KW_LADDER_HINTS, place, KW_WRITE_ORDER_STORE);
-        if (kw_change_ladder_has(KW_LADDER_HINTS_STAMP, place))
-            check_hints(KW_LADDER_HINTS_STAMP, place, KW_WRITE_ORDER_STAMP);
-    }
-    g_assert_cmpuint(kw_change_copy_place(KW_LADDER_HINTS), ==, KW_OLD(SETTLED));
+    for (kw_change_ladder ladder = 0; ladder < KW_LADDERS; ladder++)
+        for (kw_change_place place = 0; place < KW_PLACES; place++)
+            if (is_of_hints(ladder) && kw_change_ladder_has(ladder, place))
+                check_hints(ladder, place);
+    const unsigned copies = KW_CHANGE_NEEDS_GRACE | KW_CHANGE_NEEDS_COPY;
+    g_assert_cmpuint(needs(KW_LADDER_ADD_HINTS, KW_OLD(BOTH), KW_CHANGE_FORWARD), ==, copies);
+    g_assert_cmpuint(needs(KW_LADDER_MOVE_HINTS, KW_OLD(BOTH), KW_CHANGE_FORWARD), ==, copies);
+    g_assert_cmpuint(needs(KW_LADDER_MOVE_HINTS_STAMP, KW_OLD(BOTH), KW_CHANGE_FORWARD), ==,
+                     copies | KW_CHANGE_NEEDS_CLOCK);
+    g_assert_cmpuint(needs(KW_LADDER_MOVE_HINTS, KW_NEW(BOTH), KW_CHANGE_FORWARD), ==,
+                     KW_CHANGE_NEEDS_CURSOR_EXPIRY);
+    g_assert_cmpuint(kw_change_copy_place(KW_LADDER_ADD_HINTS), ==, KW_OLD(BOTH));
     g_assert_cmpuint(kw_change_copy_place(KW_LADDER_ADD), ==, KW_OLD(SPACED));
     g_assert_cmpuint(kw_change_copy_place(KW_LADDER_ADD_ONE_WRITER), ==, KW_OLD(BOTH));
 }

@@ -1,11 +1,9 @@
 /* What a write of a record means for its hint paths, the steps of each write, and when a hint can be cleaned.
  */
-#include "change/ladder.h"
 #include "hint/claim.h"
 #include "hint/clean.h"
 #include "hint/page.h"
 #include "hint/program.h"
-#include "hint/rung.h"
 #include "hint/tuple.h"
 
 #include <glib.h>
@@ -260,56 +258,4 @@ KW_TEST(test_claims, "/hint/tables/claims")
     facts.has_tuple = false;
     facts.earliest_ms = 1100;
     g_assert_false(kw_hint_claim_can_be_cleaned(&facts, &limits));
-}
-
-/* --- rungs ------------------------------------------------------------------------------------------- */
-
-/* Queries use hints only if writes write them at this place and at both neighbors: their calls run at once.
- */
-static void
-check_neighbors(kw_hint_place at, kw_hint_place to)
-{
-    kw_hint_rules here = kw_hint_rules_at(at), there = kw_hint_rules_at(to);
-    g_assert_true(!here.reads_old || there.hints_old);
-    g_assert_true(!here.reads_new || there.hints_new);
-    g_assert_true(!(here.hints_old || here.hints_new) || there.marks);
-}
-
-static void
-check_way(kw_write_order order, kw_hint_place from, kw_hint_place to, int length)
-{
-    kw_hint_move move = {from, 0};
-    unsigned needs = 0;
-    for (int i = 0; i < length; i++) {
-        kw_hint_place at = move.to;
-        move = kw_hint_move_from(at, order, to < from);
-        g_assert_cmpint(move.to, <, KW_HINT_PLACES);
-        check_neighbors(at, move.to);
-        check_neighbors(move.to, at);
-        needs |= move.needs;
-    }
-    g_assert_cmpint(move.to, ==, to);
-    g_assert_cmpint(kw_hint_move_from(to, order, to < from).to, ==, KW_HINT_PLACES);
-    g_assert_true(!(needs & KW_HINT_NEEDS_COPY) == (to < from));
-    if (to > from)
-        g_assert_true(!(needs & KW_HINT_NEEDS_CLOCK) == (order == KW_WRITE_ORDER_STORE));
-}
-
-KW_TEST(test_rungs, "/hint/tables/rungs")
-{
-    check_way(KW_WRITE_ORDER_STORE, KW_HINT_UNHINTED, KW_HINT_HINTED, 3);
-    check_way(KW_WRITE_ORDER_STAMP, KW_HINT_UNHINTED, KW_HINT_HINTED, 4);
-    check_way(KW_WRITE_ORDER_STORE, KW_HINT_HINTED, KW_HINT_UNHINTED, 3);
-    check_way(KW_WRITE_ORDER_STAMP, KW_HINT_HINTED, KW_HINT_UNHINTED, 4);
-    check_way(KW_WRITE_ORDER_STORE, KW_HINT_HINTED_OLD, KW_HINT_HINTED_NEW, 3);
-    check_way(KW_WRITE_ORDER_STAMP, KW_HINT_HINTED_OLD, KW_HINT_HINTED_NEW, 4);
-    check_way(KW_WRITE_ORDER_STORE, KW_HINT_HINTING_NEW, KW_HINT_HINTED_OLD, 2);
-    g_assert_cmpint(kw_hint_move_from(KW_HINT_HINTED, KW_WRITE_ORDER_STAMP, true).needs, ==, 0);
-    g_assert_cmpint(kw_hint_move_from(KW_HINT_SETTLED, KW_WRITE_ORDER_STAMP, true).needs, ==, 0);
-    g_assert_cmpint(kw_hint_move_from(KW_HINT_HINTING, KW_WRITE_ORDER_STAMP, true).needs, ==,
-                    KW_HINT_NEEDS_CURSOR_EXPIRY);
-    g_assert_cmpstr(kw_hint_place_name(KW_HINT_SETTLED_OLD), ==, "settled-old");
-    g_assert_cmpint(KW_HINT_NEEDS_GRACE, ==, KW_CHANGE_NEEDS_GRACE);
-    g_assert_cmpint(KW_HINT_NEEDS_COPY, ==, KW_CHANGE_NEEDS_COPY);
-    g_assert_cmpint(KW_HINT_NEEDS_CURSOR_EXPIRY, ==, KW_CHANGE_NEEDS_CURSOR_EXPIRY);
 }

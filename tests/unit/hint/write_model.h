@@ -10,9 +10,9 @@
 #include "explore.h"
 #include "monitor.h"
 
+#include "change/ladder.h"
 #include "hint/clean.h"
 #include "hint/program.h"
-#include "hint/rung.h"
 #include "hint/tuple.h"
 
 #define PATHS_MAX 2
@@ -24,6 +24,14 @@
 #define WALK_MAX 8
 /* In write_model.puts: puts of just these fields. */
 #define GIVES(fields) (1u << (fields))
+
+/* What gateways do at a place of a change (change/ladder.h). */
+typedef struct walk_rules {
+    bool marks;                /* every write leaves kw:w */
+    bool hints_old, hints_new; /* puts write these hints, and the fields count as those of a tuple */
+    bool reads_old, reads_new; /* queries, or cursors of earlier ones */
+    unsigned needs;            /* bits: before the next place is set */
+} walk_rules;
 
 typedef struct write_model {
     kw_write_order order;
@@ -50,10 +58,9 @@ typedef struct write_model {
     bool hints_only;       /* only invariant H is checked: a region that moves to a slow clock hides writes */
     kw_hint_limits limits; /* of the cleaner, in ticks; the window and `late` also bound the calls */
     kw_hint_program programs[KW_HINT_OPERATIONS]; /* the server's; tests remove safeguards from this copy */
-    /* The places that gateways pass, in this order, and what each needs before the next one is set. None: all
-     * write and read all paths. Otherwise path 0 is the old one, path 1 the new one. */
-    kw_hint_rules walk[WALK_MAX];
-    unsigned needs[WALK_MAX];
+    /* The places that gateways pass, in this order. None: all write and read all paths. Otherwise path 0 is
+     * the old one, path 1 the new one. */
+    walk_rules walk[WALK_MAX];
     int places;
     int window, late; /* what calls do, whatever the cleaner believes */
 
@@ -83,6 +90,6 @@ typedef struct write_model {
 
 /* The server's programs, limits that fit the calls, and nothing else set. */
 write_model write_model_new(kw_write_order order, kw_hint_fields tuple);
-/* The walk from one place to another; order: that of the model. */
-void write_model_walk(write_model *model, kw_hint_place from, kw_hint_place to);
+/* The walk from one place of the ladder to another. */
+void write_model_walk(write_model *model, kw_change_ladder ladder, kw_change_place from, kw_change_place to);
 explored write_model_explore(const write_model *model, uint64_t states_max);

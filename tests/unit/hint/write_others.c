@@ -68,10 +68,10 @@ copy_begin(const search *with, const world *in)
 {
     world next = *in;
     bool begins = with->model->copies_first || in->from == in->at;
-    bool graced = with->model->copies_before_grace || !(with->model->needs[in->at] & KW_HINT_NEEDS_GRACE) ||
-                  is_after_grace(in);
+    bool graced = with->model->copies_before_grace ||
+                  !(with->model->walk[in->at].needs & KW_CHANGE_NEEDS_GRACE) || is_after_grace(in);
     if (in->calls[CLEANER].kind || in->copied || !begins || !graced ||
-        !(with->model->needs[in->at] & KW_HINT_NEEDS_COPY))
+        !(with->model->walk[in->at].needs & KW_CHANGE_NEEDS_COPY))
         return;
     next.calls[CLEANER] = (call){.kind = CALL_COPY, .spec = -1};
     take_step(with, &next, "the copy begins", CLEANER);

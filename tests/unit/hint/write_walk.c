@@ -1,4 +1,4 @@
-/* The places that gateways pass in write_model (server/hint/rung.h). See write_world.h. */
+/* The places that gateways pass in write_model (server/change/ladder.c). See write_world.h. */
 #include "write_world.h"
 
 #define ALL_PATHS ((1u << PATHS_MAX) - 1)
@@ -6,7 +6,7 @@
 uint8_t
 place_hints(const search *with, unsigned place)
 {
-    const kw_hint_rules *rules = &with->model->walk[place];
+    const walk_rules *rules = &with->model->walk[place];
     return with->model->places ? (uint8_t)(rules->hints_old | rules->hints_new << 1) : ALL_PATHS;
 }
 
@@ -19,7 +19,7 @@ place_marks(const search *with, unsigned place)
 uint8_t
 paths_read(const search *with, const world *in)
 {
-    const kw_hint_rules *at = &with->model->walk[in->at], *from = &with->model->walk[in->from];
+    const walk_rules *at = &with->model->walk[in->at], *from = &with->model->walk[in->from];
     bool old = at->reads_old || from->reads_old, new = at->reads_new || from->reads_new;
     return with->model->places ? (uint8_t)(old | new << 1) : ALL_PATHS;
 }
@@ -45,11 +45,11 @@ has_calls_of(const world *in, uint8_t place)
 static bool
 meets_needs(const search *with, const world *in)
 {
-    unsigned needs = with->model->needs[in->at];
-    bool copied = in->copied || !(needs & KW_HINT_NEEDS_COPY);
-    bool graced = is_after_grace(in) || !(needs & KW_HINT_NEEDS_GRACE);
+    unsigned needs = with->model->walk[in->at].needs;
+    bool copied = in->copied || !(needs & KW_CHANGE_NEEDS_COPY);
+    bool graced = is_after_grace(in) || !(needs & KW_CHANGE_NEEDS_GRACE);
     bool passed = true;
-    for (int i = 0; i < in->at && needs & KW_HINT_NEEDS_CLOCK; i++)
+    for (int i = 0; i < in->at && needs & KW_CHANGE_NEEDS_CLOCK; i++)
         passed = passed && in->now > in->max_stamp[i];
     return copied && graced && passed;
 }
@@ -72,18 +72,34 @@ walk_expand(const search *with, const world *in)
     take_step(with, &next, "the next place is set", -1);
 }
 
-void
-write_model_walk(write_model *model, kw_hint_place from, kw_hint_place to)
+/* Writes of tables with order: stamp leave kw:w in any case, and those of a path that changes, too. The old
+ * placement of a path that is added is that of the primary path. */
+static walk_rules
+rules_at(const write_model *model, kw_change_ladder ladder, kw_change_place place)
 {
-    bool back = to < from;
+    bool adds = ladder == KW_LADDER_ADD_HINTS || ladder == KW_LADDER_ADD_HINTS_STAMP;
+    const kw_change_rules rules = kw_change_rules_at(ladder, place);
+    const kw_role old = rules.old_role, new = rules.new_role;
+    return (walk_rules){.marks = model->order == KW_WRITE_ORDER_STAMP || !adds || place > KW_OLD(UNSTAMPED),
+                        .hints_old = !adds && old.put,
+                        .hints_new = new.put,
+                        .reads_old = !adds && (old.scan || rules.both_complete),
+                        .reads_new = new.scan || rules.both_complete};
+}
+
+void
+write_model_walk(write_model *model, kw_change_ladder ladder, kw_change_place from, kw_change_place to)
+{
+    kw_change_direction direction = to < from ? KW_CHANGE_BACK : KW_CHANGE_FORWARD;
     model->places = 0;
-    for (kw_hint_place at = from;;) {
-        kw_hint_move move = kw_hint_move_from(at, model->order, back);
-        model->walk[model->places] = kw_hint_rules_at(at);
-        model->needs[model->places++] = move.needs;
+    for (kw_change_place at = from;;) {
+        kw_change_move move = kw_change_move_from(ladder, at, direction);
+        walk_rules *rules = &model->walk[model->places++];
+        *rules = rules_at(model, ladder, at);
+        rules->needs = move.needs;
         if (at == to)
             return;
-        g_assert_cmpint(move.to, <, KW_HINT_PLACES);
+        g_assert_cmpuint(move.to, !=, KW_PLACE_NONE);
         at = move.to;
     }
 }
