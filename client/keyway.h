@@ -129,7 +129,7 @@ typedef struct kw_client_options {
     gsize message_limit_bytes; /* default 64 MiB; a longer reply is a PROTOCOL error */
 } kw_client_options;
 
-/* address: HOST:PORT, HOST (port 9595), or [IPV6]:PORT. options can be NULL. Connects at once. */
+/* address: HOST:PORT, HOST (port 9595), [IPV6]:PORT, or unix:/PATH. options can be NULL. Connects at once. */
 KW_CLIENT_API kw_client *kw_client_open(const char *address, const kw_client_options *options,
                                         GError **error);
 /* NULL is ignored. */

@@ -20,6 +20,18 @@ kw_check_listener_tls(kw_read *read, const kw_node *node, void *section)
 }
 
 void
+kw_check_listener(kw_read *read, const kw_node *node, void *section)
+{
+    const kw_model_listener *listener = section;
+    bool is_unix = kw_model_listener_path(listener) != NULL;
+    const kw_node *mode = node && node->kind == KW_NODE_MAP ? kw_node_find(node, "mode") : NULL;
+    if (is_unix && listener->tls.enabled)
+        kw_read_problem(read, listener->mark, "remove tls", "a Unix socket has no TLS");
+    if (mode && !is_unix)
+        kw_read_problem(read, mode->mark, "remove it", "mode applies only to a Unix socket");
+}
+
+void
 kw_check_channel_tls(kw_read *read, const kw_node *node, void *section)
 {
     const kw_model_tls *tls = section;
@@ -41,6 +53,8 @@ kw_check_cursor(kw_read *read, const kw_node *node, void *section)
 static char *
 address_text(const char *host, uint16_t port)
 {
+    if (host && g_str_has_prefix(host, "unix:"))
+        return g_strdup(host);
     if (port == 0 || !host)
         return NULL;
     g_autofree char *lower = g_ascii_strdown(host, -1);
@@ -74,6 +88,16 @@ kw_check_store(kw_read *read, const kw_node *node, void *section)
 }
 
 static void
+refuse_repeated_listener(kw_read *read, const kw_model_listener *listener)
+{
+    if (kw_model_listener_path(listener))
+        kw_read_problem(read, listener->mark, NULL, "listen: %s is listed twice", listener->host);
+    else
+        kw_read_problem(read, listener->mark, NULL, "listen: %s, port %u, is listed twice", listener->host,
+                        listener->port);
+}
+
+static void
 refuse_repeated_addresses(kw_read *read, const kw_model *model)
 {
     g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -83,8 +107,7 @@ refuse_repeated_addresses(kw_read *read, const kw_model *model)
         char *address = address_text(listener->host, listener->port);
         first = listener->mark;
         if (address && !g_hash_table_add(seen, address))
-            kw_read_problem(read, listener->mark, NULL, "listen: %s, port %u, is listed twice",
-                            listener->host, listener->port);
+            refuse_repeated_listener(read, listener);
     }
     g_autofree char *admin = address_text(model->admin.host, model->admin.port);
     if (model->admin_enabled && admin && g_hash_table_contains(seen, admin))

@@ -10,6 +10,7 @@ struct kw_model_field;
 struct kw_draft_table;
 struct kw_memory;
 
+void kw_check_listener(struct kw_read *read, const struct kw_node *node, void *section);
 void kw_check_listener_tls(struct kw_read *read, const struct kw_node *node, void *section);
 void kw_check_channel_tls(struct kw_read *read, const struct kw_node *node, void *section);
 void kw_check_cursor(struct kw_read *read, const struct kw_node *node, void *section);

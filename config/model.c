@@ -99,3 +99,10 @@ kw_model_text_without_secrets(const kw_model *model)
     g_string_append(text, at);
     return g_string_free(text, FALSE);
 }
+
+const char *
+kw_model_listener_path(const kw_model_listener *listener)
+{
+    bool is_unix = listener->host && g_str_has_prefix(listener->host, "unix:");
+    return is_unix ? listener->host + strlen("unix:") : NULL;
+}

@@ -231,11 +231,15 @@ typedef struct kw_model_tls {
 } kw_model_tls;
 
 typedef struct kw_model_listener {
-    const char *host; /* numeric or name; default 127.0.0.1 */
-    uint16_t port;    /* 0: any free port (tests) */
+    const char *host; /* numeric or name, default 127.0.0.1; or unix:/PATH */
+    uint16_t port;    /* 0: any free port (tests), or a Unix socket */
+    const char *mode; /* Unix: permissions of the file, octal */
     kw_mark mark;
     kw_model_tls tls;
 } kw_model_listener;
+
+/* The path of a Unix socket; NULL for another listener. */
+const char *kw_model_listener_path(const kw_model_listener *listener);
 
 typedef struct kw_model_limits {
     int64_t connections;      /* 10,000 */
@@ -334,7 +338,7 @@ typedef struct kw_model {
     bool admin_enabled;
     bool strict_start;      /* do not serve a policy without the tables that cannot be served */
     int64_t loops;          /* loop threads; 0: one per core, with hbase one per four cores */
-    const char *gateway_id; /* "": the host name and the first listener's port */
+    const char *gateway_id; /* "": the host name and the first port of the listeners */
     kw_model_limits limits;
     kw_model_timeouts timeouts;
     kw_model_store store;

@@ -152,12 +152,35 @@ read_choice(kw_read *read, const kw_setting *setting, const kw_node *node, void 
         memcpy(member, &chosen, sizeof chosen);
 }
 
+/* Linux allows 107 bytes for the path of a socket; .lock is the suffix of its lock file. */
+#define UNIX_PATH_MAX 107
+
+static void
+read_unix_address(kw_read *read, const kw_setting *setting, const kw_node *node, void *into)
+{
+    const char *path = node->text + strlen("unix:");
+    uint16_t port = 0;
+    if (*path != '/' || strlen(path) > UNIX_PATH_MAX) {
+        refused(read, node,
+                (kw_refusal){"is not the address of a Unix socket",
+                             "write an absolute path of at most 107 bytes: unix:/run/keyway/keyway.sock"});
+        return;
+    }
+    const char *host = kw_memory_text(read->memory, node->text, strlen(node->text));
+    memcpy((char *)into + setting->offset, &host, sizeof host);
+    memcpy((char *)into + setting->offset2, &port, sizeof port);
+}
+
 static void
 read_address(kw_read *read, const kw_setting *setting, const kw_node *node, void *into)
 {
     kw_refusal refusal;
     const char *host;
     uint16_t port;
+    if (setting->flags & KW_SETTING_UNIX && g_str_has_prefix(node->text, "unix:")) {
+        read_unix_address(read, setting, node, into);
+        return;
+    }
     if (!kw_parse_address(read->memory, node->text, setting->port, &host, &port, &refusal)) {
         refused(read, node, refusal);
         return;

@@ -45,6 +45,7 @@ struct kw_node;
 #define KW_SETTING_REQUIRED 1u
 #define KW_SETTING_SECRET 2u   /* never printed; removed from the text */
 #define KW_SETTING_NULLABLE 4u /* absent text: NULL instead of "" */
+#define KW_SETTING_UNIX 8u     /* ADDRESS: can be unix:/PATH; the host is then the whole text, the port 0 */
 
 typedef struct kw_setting {
     const char *name; /* NULL ends the list */

@@ -53,15 +53,25 @@ static const kw_section listener_tls_section = {
     .check = kw_check_listener_tls,
 };
 
+static const char *const socket_modes[] = {"0600", "0660", "0666", NULL};
+
 static const kw_setting listener_settings[] = {
     {.name = "address",
      .kind = KW_KIND_ADDRESS,
-     .flags = KW_SETTING_REQUIRED,
+     .flags = KW_SETTING_REQUIRED | KW_SETTING_UNIX,
      .offset = offsetof(kw_model_listener, host),
      .offset2 = offsetof(kw_model_listener, port),
      .port = 9595,
-     .about = "Address to listen on, host:port. A name stands for all of its addresses that the machine "
-              "has. Port 0 stands for any free port."},
+     .about = "Address to listen on: host:port, or unix:/PATH for a Unix socket. A name stands for all of "
+              "its addresses that the machine has. Port 0 stands for any free port."},
+    {.name = "mode",
+     .kind = KW_KIND_CHOICE,
+     .offset = offsetof(kw_model_listener, mode),
+     .choices = socket_modes,
+     .fallback = "0660",
+     .about =
+         "Permissions of the file of a Unix socket: who can connect. The file belongs to the user and the "
+         "group of the gateway."},
     {.name = "tls",
      .kind = KW_KIND_SECTION,
      .offset = offsetof(kw_model_listener, tls),
@@ -80,6 +90,7 @@ static const kw_section listener_section = {
     .mark_offset = offsetof(kw_model_listener, mark),
     .name_offset = KW_OFFSET_NONE,
     .switch_offset = KW_OFFSET_NONE,
+    .check = kw_check_listener,
 };
 
 static const kw_setting admin_settings[] = {
@@ -474,7 +485,7 @@ static const kw_setting policy_settings[] = {
      .most = 200,
      .about = "Name of this gateway, unique among the gateways that share an HBase. Keep it the same when "
               "the gateway restarts.",
-     .holds = "host name and port of the first listener"},
+     .holds = "host name and the first port of listen"},
     {.name = "limits",
      .kind = KW_KIND_SECTION,
      .offset = offsetof(kw_draft, model.limits),

@@ -32,7 +32,7 @@ add_options_of_all(kw_cli *cli, gboolean *on_help, kw_options *options)
     kw_client_options *connection = &cli->connection;
     const GOptionEntry entries[] = {
         {"gateway", 'g', 0, G_OPTION_ARG_STRING, &cli->gateway,
-         "Gateway to talk to [KEYWAY_GATEWAY, " DEFAULT_GATEWAY "]", "HOST:PORT"},
+         "Gateway to talk to [KEYWAY_GATEWAY, " DEFAULT_GATEWAY "]", "HOST:PORT|unix:/PATH"},
         {"timeout", 't', 0, G_OPTION_ARG_INT, &cli->timeout_ms, "Fail if there is no reply within this time",
          "MS"},
         {"output", 'o', 0, G_OPTION_ARG_CALLBACK, parse_format, "table, json, jsonl or csv", "FORMAT"},

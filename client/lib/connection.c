@@ -16,6 +16,7 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 struct kw_connection {
@@ -33,6 +34,11 @@ kw_address_split(const char *address, char **ret_host, char **ret_port, GError *
     const char *bracket = strrchr(address, ']');
     guint64 number = 0;
 
+    if (g_str_has_prefix(address, "unix:/")) {
+        *ret_host = g_strdup(address);
+        *ret_port = g_strdup("");
+        return true;
+    }
     if (address[0] == '[' && bracket != NULL && (bracket[1] == ':' || bracket[1] == '\0')) {
         host = g_strndup(address + 1, (gsize)(bracket - address - 1));
         port = g_strdup(bracket[1] == ':' ? bracket + 2 : "9595");
@@ -44,8 +50,9 @@ kw_address_split(const char *address, char **ret_host, char **ret_port, GError *
         port = g_strdup("9595");
     }
     if (host[0] == '\0' || !g_ascii_string_to_unsigned(port, 10, 1, 65535, &number, NULL)) {
-        kw_client_error_set(error, KW_CLIENT_INVALID,
-                            "\"%s\" is not an address; write HOST:PORT, for example 127.0.0.1:9595", address);
+        kw_client_error_set(
+            error, KW_CLIENT_INVALID,
+            "\"%s\" is not an address; write HOST:PORT, for example 127.0.0.1:9595, or unix:/PATH", address);
         return false;
     }
     *ret_host = g_steal_pointer(&host);
@@ -74,6 +81,26 @@ wait_for(int socket, short events, gint64 deadline_us, GError **error)
             return false;
         }
     }
+}
+
+/* Connects to a Unix socket, which does not wait: a full queue of connections is an error. */
+static int
+connect_unix(const char *path, GError **error)
+{
+    struct sockaddr_un to = {.sun_family = AF_UNIX};
+    bool fits = g_strlcpy(to.sun_path, path, sizeof to.sun_path) < sizeof to.sun_path;
+    int fd = fits ? socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0) : -1;
+    int failure = fits ? errno : ENAMETOOLONG;
+
+    if (fd >= 0 && connect(fd, (const struct sockaddr *)&to, sizeof to) == 0)
+        return fd;
+    if (fd >= 0) {
+        failure = errno;
+        close(fd);
+    }
+    kw_client_error_set(error, KW_CLIENT_CONNECTION, "cannot reach a gateway at unix:%s: %s", path,
+                        g_strerror(failure));
+    return -1;
 }
 
 static int
@@ -174,7 +201,8 @@ kw_connection_open(const char *host, const char *port, const kw_client_options *
 {
     gint64 deadline_us = g_get_monotonic_time() + (gint64)options->connect_timeout_ms * 1000;
     kw_connection *connection;
-    int fd = connect_any(host, port, deadline_us, error);
+    int fd = g_str_has_prefix(host, "unix:") ? connect_unix(host + strlen("unix:"), error)
+                                             : connect_any(host, port, deadline_us, error);
 
     if (fd < 0)
         return NULL;

@@ -31,5 +31,6 @@ bool kw_connection_may_lack_tls(const kw_connection *connection);
 /* NULL is ignored. */
 void kw_connection_close(kw_connection *connection);
 
-/* Splits HOST:PORT, HOST, [IPV6]:PORT, [IPV6] or IPV6; the default port is 9595. False: not an address. */
+/* Splits HOST:PORT, HOST, [IPV6]:PORT, [IPV6] or IPV6; the default port is 9595. For unix:/PATH, the host is
+ * the whole address and the port is "". False: not an address. */
 bool kw_address_split(const char *address, char **ret_host, char **ret_port, GError **error);

@@ -63,7 +63,9 @@ gateway_id(const kw_model *model)
 {
     if (model->gateway_id[0])
         return g_strdup(model->gateway_id);
-    uint16_t port = model->listeners[0].port;
+    uint16_t port = 0;
+    for (size_t i = 0; port == 0 && i < model->listeners_count; i++)
+        port = model->listeners[i].port;
     return port ? g_strdup_printf("%s:%u", g_get_host_name(), port)
                 : g_strdup_printf("%s:pid%d", g_get_host_name(), (int)getpid());
 }

@@ -6,6 +6,7 @@
 #include "gateway/port_file.h"
 
 #include <glib.h>
+#include <stdlib.h>
 
 bool
 kw_listeners_open(kw_gateway *gateway, kw_error *ret_error)
@@ -50,6 +51,17 @@ skip(kw_gateway *gateway, const kw_model_listener *listener, const kw_error *err
     kw_mutex_unlock(&gateway->control.lock);
 }
 
+static bool
+listen_one(kw_gateway *gateway, size_t index, kw_error *ret_error)
+{
+    const kw_model_listener *listener = &kw_control_model(&gateway->control)->listeners[index];
+    const char *path = kw_model_listener_path(listener);
+    if (path)
+        return kw_net_listen_unix(gateway->net, path, (mode_t)strtol(listener->mode, NULL, 8), ret_error);
+    return kw_net_listen(gateway->net, listener->host, listener->port, gateway->listeners.tls[index],
+                         &gateway->listeners.ports[index], ret_error);
+}
+
 /* False if a port cannot be opened, or if the machine has none of the addresses. */
 static bool
 listen_all(kw_gateway *gateway, kw_error *ret_error)
@@ -58,8 +70,7 @@ listen_all(kw_gateway *gateway, kw_error *ret_error)
     size_t opened = 0;
     for (size_t i = 0; i < gateway->listeners.count; i++) {
         const kw_model_listener *listener = &model->listeners[i];
-        if (kw_net_listen(gateway->net, listener->host, listener->port, gateway->listeners.tls[i],
-                          &gateway->listeners.ports[i], ret_error))
+        if (listen_one(gateway, i, ret_error))
             opened++;
         else if (ret_error->code == KW_NOT_FOUND && gateway->listeners.count > 1)
             skip(gateway, listener, ret_error);

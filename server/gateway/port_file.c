@@ -51,9 +51,11 @@ kw_port_file_write(const kw_gateway *gateway, kw_error *ret_error)
     const char *before = " on";
     g_autoptr(GString) file = g_string_new(NULL);
     for (size_t i = 0; i < gateway->listeners.count; i++) {
-        if (gateway->listeners.ports[i] == 0)
+        bool is_unix = kw_model_listener_path(&model->listeners[i]) != NULL;
+        if (gateway->listeners.ports[i] == 0 && !is_unix)
             continue; /* not opened, see listeners.c */
-        g_autofree char *text = address_text(model->listeners[i].host, gateway->listeners.ports[i]);
+        const char *host = model->listeners[i].host;
+        g_autofree char *text = is_unix ? g_strdup(host) : address_text(host, gateway->listeners.ports[i]);
         g_string_append_printf(line, "%s %s%s", before, text, gateway->listeners.tls[i] ? " (TLS)" : "");
         before = ",";
         g_string_append_printf(file, "listener=%s\n", text);

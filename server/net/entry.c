@@ -2,12 +2,14 @@
  * because it costs a descriptor. A few at a time stay open until their first call arrives, which is answered
  * with the reason.
  *
- * A connection counts for its peer's address. After the TLS handshake it counts for its client certificate
- * instead, if it has one: so callers that share an address have separate limits.
+ * A connection counts for its peer's address, or at a Unix socket for the user of the process. After the TLS
+ * handshake it counts for its client certificate instead, if it has one: so callers that share an address
+ * have separate limits.
  */
 #include "net/session.h"
 
 #include "base/log.h"
+#include "net/unix_socket.h"
 
 #include <glib.h>
 #include <stdarg.h>
@@ -21,6 +23,20 @@
 #define REFUSED_FRAME_BYTES ((size_t)16 * 1024)
 #define RETRY_MS 1000
 
+/* Sets the principal of a connection of a Unix socket. Its first name is the peer that is counted. */
+static void
+name_unix_peer(kw_session *session, char *key)
+{
+    uv_os_fd_t connected = -1;
+    uv_fileno((uv_handle_t *)&session->handle, &connected);
+    kw_principal *principal = kw_unix_socket_peer(connected);
+    if (!principal)
+        return;
+    g_strlcpy(session->peer, kw_principal_name(principal), sizeof session->peer);
+    g_strlcpy(key, session->peer, KW_PEER_ADDRESS_MAX);
+    kw_session_set_principal(session, principal);
+}
+
 static void
 name_peer(kw_session *session, char *key)
 {
@@ -31,6 +47,10 @@ name_peer(kw_session *session, char *key)
     g_strlcpy(key, "unknown", KW_PEER_ADDRESS_MAX);
     if (uv_tcp_getpeername(&session->handle, (struct sockaddr *)&address, &size) != 0)
         return;
+    if (address.ss_family == AF_UNIX) {
+        name_unix_peer(session, key);
+        return;
+    }
     uv_ip_name((struct sockaddr *)&address, host, sizeof host);
     unsigned port = g_ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port
                                                           : ((struct sockaddr_in *)&address)->sin_port);

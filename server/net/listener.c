@@ -1,12 +1,16 @@
 /* Every loop has its own socket on the same port, so that the kernel distributes connections and no loop
  * waits for another. Other processes of the same user could share such a port. So a probe first binds the
- * port without sharing, which fails if another process listens there already. */
+ * port without sharing, which fails if another process listens there already.
+ *
+ * A Unix socket cannot be shared like that: every loop has a descriptor of the same socket. */
 #include "net/listener.h"
 
 #include "base/log.h"
 #include "net/session.h"
+#include "net/unix_socket.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <glib.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -277,4 +281,23 @@ kw_net_listen(kw_net *net, const char *host, uint16_t port, kw_tls_context *tls,
         return refuse_address(&self, ret_error);
     *ret_port = self.port;
     return true;
+}
+
+bool
+kw_net_listen_unix(kw_net *net, const char *path, mode_t mode, kw_error *ret_error)
+{
+    kw_unix_socket file;
+    int bound = -1;
+    g_assert(!net->started);
+    if (!kw_unix_socket_bind(path, mode, &file, &bound, ret_error))
+        return false;
+    g_array_append_val(net->unix_sockets, file);
+    int failed = 0;
+    for (unsigned i = 0; !failed && i < net->workers_count; i++) {
+        int shared = fcntl(bound, F_DUPFD_CLOEXEC, 0);
+        failed = shared < 0 ? -errno : add_socket(&net->workers[i], shared, NULL);
+    }
+    close(bound);
+    return !failed ||
+           kw_error_set(ret_error, KW_UNAVAILABLE, "cannot listen on unix:%s: %s", path, g_strerror(-failed));
 }

@@ -13,6 +13,7 @@
 #include "net/listener.h"
 #include "net/relief.h"
 #include "net/session.h"
+#include "net/unix_socket.h"
 #include "net/worker.h"
 
 #include <glib.h>
@@ -159,6 +160,7 @@ kw_net_new(unsigned loops, kw_net_limits limits, const kw_net_handler *handler)
     kw_net *net = g_new0(kw_net, 1);
     net->handler = *handler;
     net->peers = kw_peers_new();
+    net->unix_sockets = g_array_new(FALSE, FALSE, sizeof(kw_unix_socket));
     net->workers = g_new0(kw_net_worker, loops);
     net->workers_count = loops;
     for (unsigned i = 0; i < loops; i++)
@@ -344,6 +346,9 @@ kw_net_free(kw_net *net)
     for (unsigned i = 0; i < net->workers_count; i++)
         worker_clear(&net->workers[i]);
     kw_peers_free(net->peers);
+    for (guint i = 0; i < net->unix_sockets->len; i++)
+        kw_unix_socket_remove(&g_array_index(net->unix_sockets, kw_unix_socket, i));
+    g_array_free(net->unix_sockets, TRUE);
     g_free(net->workers);
     g_free(net);
 }

@@ -60,6 +60,11 @@ kw_net *kw_net_new(unsigned loops, kw_net_limits limits, const kw_net_handler *h
 bool kw_net_listen(kw_net *net, const char *host, uint16_t port, kw_tls_context *tls, uint16_t *ret_port,
                    kw_error *ret_error);
 
+/* The same for a Unix socket at an absolute path, whose file gets these permissions. The loops share the
+ * socket. A socket that a process has left there is replaced. Its connections have a principal of the kind
+ * KW_PRINCIPAL_UNIX. */
+bool kw_net_listen_unix(kw_net *net, const char *path, mode_t mode, kw_error *ret_error);
+
 /* Starts the threads and accepts connections. */
 void kw_net_start(kw_net *net);
 
@@ -88,7 +93,7 @@ void kw_net_free(kw_net *net);
 
 kw_bytes kw_request_payload(const kw_request *request);
 kw_wire_form kw_request_form(const kw_request *request);
-/* Address of the peer, for the log. */
+/* Address of the peer, or the name of a Unix peer; for the log. */
 const char *kw_request_peer(const kw_request *request);
 /* A number that all connections of a peer share (the peer that limits.peer_connections counts); 0:
  * unknown. */

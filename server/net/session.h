@@ -93,7 +93,7 @@ struct kw_session {
     uint64_t message_ms; /* loop time of the present message's first byte, or of the start of the handshake or
                             of lingering; 0: none */
     uint64_t end_ms;     /* loop time at which it finishes at the latest; 0: unset */
-    char peer[56];       /* address and port, for the log */
+    char peer[56];       /* address and port, or the name of a Unix peer; for the log */
 };
 
 struct kw_request {

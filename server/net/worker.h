@@ -74,6 +74,7 @@ struct kw_net {
     _Atomic int64_t unfinished; /* bytes of larger blocks for unfinished messages */
     _Atomic int64_t lacking;    /* bytes that such messages wait for */
     kw_peers *peers;
+    GArray *unix_sockets; /* kw_unix_socket, removed when the net is freed */
     bool started;
     bool hurried; /* kw_net_close_now was called; used by the thread that drains */
     uint64_t drain_ms;

@@ -21,7 +21,8 @@ same_tls(const kw_model_tls *a, const kw_model_tls *b)
 static bool
 same_listener(const kw_model_listener *a, const kw_model_listener *b)
 {
-    return same_text(a->host, b->host) && a->port == b->port && same_tls(&a->tls, &b->tls);
+    return same_text(a->host, b->host) && a->port == b->port && same_text(a->mode, b->mode) &&
+           same_tls(&a->tls, &b->tls);
 }
 
 static bool

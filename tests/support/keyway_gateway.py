@@ -156,7 +156,7 @@ class Gateway:
                 kind, _, address = line.strip().partition("=")
                 host, _, port = address.rpartition(":")
                 if kind == "listener":
-                    self.addresses.append((host, int(port)))
+                    self.addresses.append((host, port) if host == "unix" else (host, int(port)))
                 else:
                     self.admin_address = (host, int(port))
 
@@ -278,7 +278,13 @@ class Gateway:
     # --- connections and clients --------------------------------------------------------------
 
     def connect(self, listener=0, timeout=PATIENCE):
-        made = socket.create_connection(self.addresses[listener], timeout=timeout)
+        host, port = self.addresses[listener]
+        if host == "unix":  # the port is a path
+            made = socket.socket(socket.AF_UNIX)
+            made.settimeout(timeout)
+            made.connect(port)
+            return made
+        made = socket.create_connection((host, port), timeout=timeout)
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return made
 
@@ -299,7 +305,7 @@ class Gateway:
         if listener >= len(addresses):
             raise ConnectionRefusedError("the gateway is being restarted")
         host, port = addresses[listener]
-        wire = TSocket.TSocket(host, port)
+        wire = TSocket.TSocket(unix_socket=port) if host == "unix" else TSocket.TSocket(host, port)
         wire.setTimeout(patience * 1000)
         transport = TTransport.TFramedTransport(wire) if framed else TTransport.TBufferedTransport(wire)
         protocol = TCompactProtocol(transport) if compact else TBinaryProtocol(transport)

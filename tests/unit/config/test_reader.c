@@ -114,7 +114,7 @@ KW_TEST(test_table_defaults, "/config/reader/defaults/table")
 KW_TEST(test_gateway_settings, "/config/reader/every/gateway")
 {
     g_autoptr(kw_model) model = read_good_file("everything_embedded.yaml");
-    g_assert_cmpuint(model->listeners_count, ==, 3);
+    g_assert_cmpuint(model->listeners_count, ==, 4);
     const kw_model_listener *first = &model->listeners[0];
     g_assert_cmpstr(first->host, ==, "0.0.0.0");
     g_assert_cmpint(first->port, ==, 1001);
@@ -128,6 +128,10 @@ KW_TEST(test_gateway_settings, "/config/reader/every/gateway")
     g_assert_cmpstr(model->listeners[1].host, ==, "::1");
     g_assert_cmpint(model->listeners[1].port, ==, 1002);
     g_assert_false(model->listeners[1].tls.enabled);
+    g_assert_cmpstr(kw_model_listener_path(&model->listeners[3]), ==, "/run/keyway/keyway.sock");
+    g_assert_cmpstr(model->listeners[3].mode, ==, "0600");
+    g_assert_null(kw_model_listener_path(first));
+    g_assert_cmpstr(first->mode, ==, "0660");
     g_assert_cmpstr(model->listeners[2].host, ==, "gateway.example");
     g_assert_cmpint(model->listeners[2].port, ==, 0);
     g_assert_false(model->listeners[2].tls.enabled);
@@ -225,7 +229,7 @@ KW_TEST(test_field_settings, "/config/reader/every/fields")
     assert_field(&fields[7], "seen", KW_FIELD_TIMESTAMP, "d:seen", KW_CELL_RAW_BE4);
     g_assert_cmpint(fields[0].max_bytes, ==, 64);
     g_assert_cmpstr(fields[0].about, ==, "the number");
-    g_assert_cmpint(fields[0].mark.line, ==, 41);
+    g_assert_cmpint(fields[0].mark.line, ==, 42);
     g_assert_cmpint(fields[0].mark.column, ==, 7);
     g_assert_cmpint(fields[1].unit, ==, KW_UNIT_US);
     g_assert_cmpuint(fields[2].values_count, ==, 2);
@@ -324,7 +328,7 @@ KW_TEST(test_component_settings, "/config/reader/every/components")
     g_assert_cmpuint(path->components_count, ==, 5);
     const kw_model_component *hash = &path->components[0];
     g_assert_cmpstr(hash->name, ==, "hash");
-    g_assert_cmpint(hash->mark.line, ==, 50);
+    g_assert_cmpint(hash->mark.line, ==, 51);
     g_assert_cmpint(hash->mark.column, ==, 9);
     const kw_model_setting *of = kw_model_setting_find(hash, "of");
     g_assert_cmpint(of->kind, ==, KW_SETTING_TEXTS);
