@@ -335,8 +335,7 @@ typedef struct kw_path_info {
     gint64 checked_at;   /* when, in milliseconds since 1970 */
     bool association;    /* maps records to their rows; holds no records */
     char *differences;   /* of the store table from the policy; NULL: none are known */
-    bool
-        hints; /* its key has fields that can change; its rows lead to the primary path and hold no records */
+    bool hints;          /* its key has fields that can change; its rows lead to the primary path */
 } kw_path_info;
 
 typedef struct kw_table_info {

@@ -99,10 +99,8 @@ print_consequence(const char *online, kw_buffer *out)
 static void
 print_move(const kw_path *old, const kw_path *fresh, kw_buffer *out)
 {
-    print_consequence(can_change_online(old) && can_change_online(fresh) ? DEPENDS
-                          "the rows can be moved while the table is served"
-                                                                         : NULL,
-                      out);
+    static const char online[] = DEPENDS "the rows can be moved while the table is served";
+    print_consequence(can_change_online(old) && can_change_online(fresh) ? online : NULL, out);
 }
 
 /* What policy.source store does with a new path if the table has rows; NULL: it rejects the policy. A path

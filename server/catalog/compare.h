@@ -54,7 +54,7 @@ bool kw_facts_compare(const kw_facts *recorded, const kw_facts *wanted, const kw
 /* True if `wanted` is the recorded table under another name: the same paths, placements and marker. */
 bool kw_facts_is_renamed(const kw_facts *recorded, const kw_facts *wanted);
 
-/* The first path over fields that can change that is served; NULL: there is none. facts: NULL is allowed. */
+/* The first path over fields that can change that is served; NULL: no such path. `facts` can be NULL. */
 const kw_path_facts *kw_facts_find_hints(const kw_facts *facts);
 
 /* True if the recorded facts have the path, and each placement of `wanted` is one of its live placements (the

@@ -8,7 +8,7 @@
 
 #define SLICE_HINTS 200
 #define PAUSE_MS 1000
-/* After so many slices that failed, one after the other, the sweep goes on with the next path. */
+/* After this many failed slices in a row, the sweep continues with the next path. */
 #define FAILURES_MAX 10
 /* While the store's time is not known. */
 #define LOOK_AGAIN_MS 10

@@ -210,7 +210,8 @@ kw_hints_of(const kw_table *table, const kw_record *record, kw_arena *arena, kw_
 /* --- writes ---------------------------------------------------------------------------------------- */
 
 kw_write
-kw_hint_write(const kw_call *call, const kw_table *table, const kw_hint *hint, kw_arena *arena)
+kw_hint_write(const kw_call *call, const kw_table *table, const kw_hint *hint, kw_durability durability,
+              kw_arena *arena)
 {
     kw_cell *cell = KW_ARENA_NEW(arena, kw_cell);
     *cell = (kw_cell){.family = table->default_family};
@@ -220,6 +221,7 @@ kw_hint_write(const kw_call *call, const kw_table *table, const kw_hint *hint, k
                       .cells = cell,
                       .cells_count = 1,
                       .timestamp = KW_TIMESTAMP_NONE,
+                      .durability = durability,
                       .deadline = call->deadline,
                       .fenced = true,
                       .era = call->era};
@@ -253,8 +255,8 @@ add_record(writing *self, size_t index, const kw_record *record, kw_error *ret_e
         size_t at = self->writes_count++;
         self->hints[at] = &hints[i];
         self->records[at] = index;
-        self->writes[at] = kw_hint_write(self->call, self->table, &hints[i], self->call->arena);
-        self->writes[at].durability = self->durability;
+        self->writes[at] =
+            kw_hint_write(self->call, self->table, &hints[i], self->durability, self->call->arena);
         self->list[at] = &self->writes[at];
     }
     return true;

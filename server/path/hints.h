@@ -57,7 +57,8 @@ bool kw_hint_encode(const kw_placement *placement, const kw_record *record, kw_b
                     kw_arena *arena, kw_hint *ret_hint, kw_error *ret_error);
 
 /* The write of a hint, without a timestamp, in the arena. The hint must outlive it. */
-kw_write kw_hint_write(const kw_call *call, const kw_table *table, const kw_hint *hint, kw_arena *arena);
+kw_write kw_hint_write(const kw_call *call, const kw_table *table, const kw_hint *hint,
+                       kw_durability durability, kw_arena *arena);
 
 /* A hint must not be lost if its row is not. */
 kw_durability kw_hint_durability(kw_durability of_row);

@@ -151,8 +151,8 @@ add_hints(merging *self, kw_error *ret_error)
         if (!kw_hint_encode(&table->placements[i], &self->merged, &scratch, self->arena, &hints[count],
                             ret_error))
             return false;
-        writes[count] = kw_hint_write(self->put->call, table, &hints[count], self->arena);
-        writes[count].durability = self->put->durability;
+        writes[count] =
+            kw_hint_write(self->put->call, table, &hints[count], self->put->durability, self->arena);
         count++;
     }
     self->derived->preceding = writes;

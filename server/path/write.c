@@ -196,8 +196,8 @@ add_hints(kw_batch *batch, const addition *added, kw_error *ret_error)
         return false;
     for (size_t i = 0; i < count; i++) {
         kw_write *write = &batch->writes[batch->writes_count];
-        *write = kw_hint_write(batch->call, batch->table, &hints[i], batch->call->arena);
-        write->durability = batch->options.durability;
+        *write = kw_hint_write(batch->call, batch->table, &hints[i], batch->options.durability,
+                               batch->call->arena);
         batch->placements[batch->writes_count++] = hints[i].placement;
     }
     return true;

@@ -356,40 +356,29 @@ meets_bound(const kw_normalized_query *normalized, size_t field, kw_value value)
                : is_among(&normalized->bounds[field], value);
 }
 
+/* True if keys of the layout have the field; without a layout, always. */
 static bool
-meets_span(const kw_value_span *span, const kw_value *values)
+is_known(const kw_layout *layout, size_t field)
 {
-    return span->field < 0 ||
+    return !layout || kw_layout_holds_field(layout, field);
+}
+
+static bool
+meets_span(const kw_value_span *span, const kw_layout *layout, const kw_value *values)
+{
+    return span->field < 0 || !is_known(layout, (size_t)span->field) ||
            (values[span->field].kind != KW_VALUE_NONE && kw_value_span_holds(span, values[span->field]));
 }
 
 bool
-kw_normalized_query_match(const kw_normalized_query *normalized, const kw_value *values)
-{
-    if (normalized->empty)
-        return false;
-    for (size_t number = 0; number < normalized->table->fields_count; number++) {
-        if (normalized->bounds[number].count == 0)
-            continue;
-        if (!meets_bound(normalized, number, values[number]))
-            return false;
-    }
-    return meets_span(&normalized->also, values) && meets_span(&normalized->span, values);
-}
-
-bool
-kw_normalized_query_match_key(const kw_normalized_query *normalized, const kw_layout *layout,
-                              const kw_value *values)
+kw_normalized_query_match(const kw_normalized_query *normalized, const kw_layout *layout,
+                          const kw_value *values)
 {
     if (normalized->empty)
         return false;
     for (size_t number = 0; number < normalized->table->fields_count; number++)
-        if (normalized->bounds[number].count > 0 && kw_layout_holds_field(layout, number) &&
+        if (normalized->bounds[number].count > 0 && is_known(layout, number) &&
             !meets_bound(normalized, number, values[number]))
             return false;
-    const kw_value_span *also = &normalized->also, *span = &normalized->span;
-    return (also->field < 0 || !kw_layout_holds_field(layout, (size_t)also->field) ||
-            meets_span(also, values)) &&
-           (span->field < 0 || !kw_layout_holds_field(layout, (size_t)span->field) ||
-            meets_span(span, values));
+    return meets_span(&normalized->also, layout, values) && meets_span(&normalized->span, layout, values);
 }

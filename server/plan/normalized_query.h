@@ -61,9 +61,7 @@ bool kw_normalized_query_fail(const kw_normalized_query *normalized, kw_error *r
 /* True if every field that the piece encodes is bound. */
 bool kw_normalized_query_binds(const kw_normalized_query *normalized, const kw_component *component);
 
-/* False if a record with these values in the keys of a layout cannot meet every condition. */
-bool kw_normalized_query_match_key(const kw_normalized_query *normalized, const kw_layout *layout,
-                                   const kw_value *values);
-
-/* True if a record meets every condition. */
-bool kw_normalized_query_match(const kw_normalized_query *normalized, const kw_value *values);
+/* True if a record meets every condition. layout: `values` has only the fields in its keys, and the
+ * conditions on other fields count as met; NULL: `values` has all fields. */
+bool kw_normalized_query_match(const kw_normalized_query *normalized, const kw_layout *layout,
+                               const kw_value *values);

@@ -9,17 +9,21 @@
 #include "rule/splits.h"
 #include "schema/progress.h"
 
+static bool
+has_condition(const kw_record_query *query, size_t field)
+{
+    bool is_open = query->from.kind == KW_VALUE_NONE && query->to.kind == KW_VALUE_NONE;
+    return query->bounds[field].count > 0 || (query->range_field == (int)field && !is_open);
+}
+
 /* A hint path lacks the records in which a field of its tuple is absent. If the query does not name the path,
  * it must have a condition on each of these fields. */
 static bool
 may_choose(const kw_record_query *query, const kw_path *path)
 {
     bool may = path->content == KW_CONTENT_RECORDS || !query->records_only;
-    for (size_t i = 0; may && i < path->tuple_count; i++) {
-        bool has_range = query->range_field == (int)path->tuple[i] &&
-                         (query->from.kind != KW_VALUE_NONE || query->to.kind != KW_VALUE_NONE);
-        may = query->bounds[path->tuple[i]].count > 0 || has_range;
-    }
+    for (size_t i = 0; may && i < path->tuple_count; i++)
+        may = has_condition(query, path->tuple[i]);
     return may;
 }
 
@@ -235,15 +239,13 @@ empty_plan(const kw_record_query *query, const kw_normalized_query *normalized, 
 
 /* Fields of the path's tuple that the query has no condition on, for example "created, status". */
 static const char *
-names_unbound(const kw_normalized_query *normalized, const kw_path *path, kw_arena *arena)
+names_unbound(const kw_record_query *query, const kw_path *path, kw_arena *arena)
 {
     const char *names = "";
-    for (size_t i = 0; i < path->tuple_count; i++) {
-        size_t field = path->tuple[i];
-        if (normalized->bounds[field].count == 0 && normalized->span.field != (int)field)
+    for (size_t i = 0; i < path->tuple_count; i++)
+        if (!has_condition(query, path->tuple[i]))
             names = kw_arena_printf(arena, "%s%s%s", names, *names ? ", " : "",
-                                    normalized->table->fields[field].name);
-    }
+                                    path->table->fields[path->tuple[i]].name);
     return names;
 }
 
@@ -261,11 +263,11 @@ refuse_if_unnamed(const kw_record_query *query, const kw_normalized_query *norma
         kw_path_analysis_make(normalized, kw_path_scanned(path), query->order, arena, &analysis);
         if (!analysis.eligible || !analysis.narrow)
             continue;
+        const char *unbound = names_unbound(query, path, arena);
         kw_error_set(ret_error, KW_INVALID,
                      "table %s: this query would read the whole table; name path %s, which has the records "
                      "with a value of %s, or add conditions on %s",
-                     table->name, path->name, names_unbound(normalized, path, arena),
-                     names_unbound(normalized, path, arena));
+                     table->name, path->name, unbound, unbound);
         return true;
     }
     return false;
@@ -358,7 +360,7 @@ query_matches(const kw_record_query *query, const kw_value *values)
 bool
 kw_plan_matches(const kw_plan *plan, const kw_record *record)
 {
-    return plan->normalized ? kw_normalized_query_match(plan->normalized, record->values)
+    return plan->normalized ? kw_normalized_query_match(plan->normalized, NULL, record->values)
                             : query_matches(plan->query, record->values);
 }
 
@@ -386,15 +388,15 @@ kw_plan_key_matches_in(const kw_plan *plan, size_t range, const kw_record *recor
     bool in_time = !here->timed || !kw_plan_keys_hold(plan, (size_t)plan->clock) ||
                    is_in_time(here, record->values[plan->clock]);
     return in_time &&
-           kw_normalized_query_match_key(plan->normalized, plan->placements[0]->layout, record->values);
+           kw_normalized_query_match(plan->normalized, plan->placements[0]->layout, record->values);
 }
 
 kw_plan_part
 kw_plan_part_of(const kw_plan *plan, const kw_record *record)
 {
-    if (!kw_normalized_query_match(plan->whole, record->values))
+    if (!kw_normalized_query_match(plan->whole, NULL, record->values))
         return KW_PART_NONE;
-    if (kw_normalized_query_match(plan->normalized, record->values))
+    if (kw_normalized_query_match(plan->normalized, NULL, record->values))
         return KW_PART_PRESENT;
     const kw_window *rest = &plan->rest;
     int64_t number = record->values[plan->whole->span.field].number;

@@ -160,7 +160,7 @@ write_hints(slice *self)
     self->written = KW_ARENA_ARRAY(arena, kw_written, self->count);
     for (size_t i = 0; i < self->count; i++) {
         kw_hint hint = {self->request->hints, self->items[i].hint};
-        self->writes[i] = kw_hint_write(self->call, self->table, &hint, self->call->arena);
+        self->writes[i] = kw_hint_write(self->call, self->table, &hint, KW_DURABILITY_DEFAULT, arena);
         self->write_list[i] = &self->writes[i];
     }
     kw_store_handle_write_many(self->call->handle, self->write_list, self->count, self->written,

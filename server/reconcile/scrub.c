@@ -424,18 +424,6 @@ fetch(scrub *self)
                         self);
 }
 
-static kw_range_scan_spec
-spec_of(const scrub *self)
-{
-    return (kw_range_scan_spec){.table = scanned_side(self)->store_table,
-                                .max_versions = self->sides.exact ? INT32_MAX : 1,
-                                .keep_blocks_out_of_cache = true,
-                                .max_row_bytes = self->job.max_bytes,
-                                .account = self->call->account,
-                                .call = self->call->number,
-                                .ordering = kw_scrub_ordering(&self->job)};
-}
-
 static void
 scan(scrub *self)
 {
@@ -443,8 +431,14 @@ scan(scrub *self)
         compare_hints(self);
         return;
     }
-    kw_range_scan_spec spec = spec_of(self);
-    spec.start = kw_row_key_after(self->position.after, self->call->arena);
+    kw_range_scan_spec spec = {.table = scanned_side(self)->store_table,
+                               .start = kw_row_key_after(self->position.after, self->call->arena),
+                               .max_versions = self->sides.exact ? INT32_MAX : 1,
+                               .keep_blocks_out_of_cache = true,
+                               .max_row_bytes = self->job.max_bytes,
+                               .account = self->call->account,
+                               .call = self->call->number,
+                               .ordering = kw_scrub_ordering(&self->job)};
     self->run = kw_store_handle_open_range_scan(self->call->handle, &spec);
     fetch(self);
 }

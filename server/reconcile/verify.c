@@ -161,30 +161,23 @@ fetch(verify *self)
                         self->call->deadline, fetched, self);
 }
 
-static kw_range_scan_spec
-spec_of_keys(const verify *self)
-{
-    return (kw_range_scan_spec){.table = self->placement->store_table,
-                                .max_versions = 1,
-                                .filter = KW_STORE_FIRST_CELL,
-                                .filters_cells_only = true,
-                                .keep_blocks_out_of_cache = true,
-                                .account = self->call->account,
-                                .call = self->call->number,
-                                .ordering = &self->placement->path->table->ordering};
-}
-
 static void
 open_scan(verify *self)
 {
-    kw_range_scan_spec spec = spec_of_keys(self);
-    if (!self->alone) {
-        spec.filter = KW_BYTES_NONE;
-        spec.filters_cells_only = false;
+    kw_range_scan_spec spec = {.table = self->placement->store_table,
+                               .start = kw_row_key_after(self->position.after, self->call->arena),
+                               .keep_blocks_out_of_cache = true,
+                               .account = self->call->account,
+                               .call = self->call->number,
+                               .ordering = &self->placement->path->table->ordering};
+    if (self->alone) {
+        spec.max_versions = 1;
+        spec.filter = KW_STORE_FIRST_CELL;
+        spec.filters_cells_only = true;
+    } else {
         spec.max_versions = VERSIONS_MOST;
         spec.max_row_bytes = (size_t)kw_policy_model(self->call->policy)->limits.frame_bytes;
     }
-    spec.start = kw_row_key_after(self->position.after, self->call->arena);
     kw_range_scan_close(g_steal_pointer(&self->scan));
     self->scan = kw_store_handle_open_range_scan(self->call->handle, &spec);
 }

@@ -63,7 +63,7 @@ make_query(operation *of, uint32_t view, uint8_t bound, uint8_t sides)
     of->expected = sides;
 }
 
-/* The record is found with these values; or not, if a is NONE. */
+/* The query returns the record with these values. If a is NONE, it does not return the record. */
 static operation *
 find(uint32_t view, uint8_t sides, int64_t a, int64_t b)
 {

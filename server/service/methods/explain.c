@@ -255,8 +255,7 @@ note_absent(explaining_put *self)
             self->exchange->call.arena,
             has_any(path, &self->record)
                 ? "path %s: the put reads the fields in its key that are not given; if the record has them, "
-                  "it "
-                  "gets a row here"
+                  "it gets a row here"
                 : "path %s: a put that gives no field in its key that can change writes no row here",
             path->name));
     }
