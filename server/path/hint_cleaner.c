@@ -22,20 +22,36 @@ typedef struct kw_stale_hint {
 static _Atomic int batches;
 
 /* While the rows of the table move, a put can be in one placement only, where a cleaner does not see it. */
-static bool
-can_clean(const kw_table *table)
+bool
+kw_stale_hint_can_be_deleted(const kw_call *call, const kw_table *table, const kw_hint_facts *facts)
 {
-    return !kw_table_changes_rows(table);
+    kw_hint_limits limits = kw_hints_limits(call, table);
+    return !kw_table_changes_rows(table) && kw_hint_can_be_cleaned(facts, &limits);
+}
+
+kw_write
+kw_stale_hint_delete(const kw_call *call, const kw_placement *placement, kw_bytes key, int64_t timestamp,
+                     kw_arena *arena)
+{
+    kw_column *column = KW_ARENA_NEW(arena, kw_column);
+    *column = (kw_column){.family = placement->path->table->default_family};
+    return (kw_write){.kind = KW_WRITE_DELETE,
+                      .table = placement->store_table,
+                      .row = key,
+                      .columns = column,
+                      .columns_count = 1,
+                      .timestamp = timestamp,
+                      .deadline = call->deadline,
+                      .fenced = true,
+                      .era = call->era};
 }
 
 void
 kw_stale_hints_add(kw_stale_hints *hints, kw_arena *arena, const kw_call *call, const kw_placement *placement,
                    kw_bytes key, const kw_hint_facts *facts)
 {
-    const kw_table *table = placement->path->table;
-    kw_hint_limits limits = kw_hints_limits(call, table);
-    if (hints->count == HINTS_MAX || hints->bytes + key.size > BYTES_MAX || !can_clean(table) ||
-        !kw_hint_can_be_cleaned(facts, &limits))
+    if (hints->count == HINTS_MAX || hints->bytes + key.size > BYTES_MAX ||
+        !kw_stale_hint_can_be_deleted(call, placement->path->table, facts))
         return;
     kw_stale_hint *hint = KW_ARENA_NEW(arena, kw_stale_hint);
     *hint = (kw_stale_hint){.next = hints->first,
@@ -71,19 +87,12 @@ cleaned(void *user)
 }
 
 static void
-add_delete(cleaning *self, const kw_stale_hint *hint, const kw_column *column)
+add_delete(cleaning *self, const kw_stale_hint *hint)
 {
     kw_arena *arena = self->call.arena;
+    kw_bytes key = kw_arena_copy(arena, hint->key);
     kw_write *write = &self->writes[self->count];
-    *write = (kw_write){.kind = KW_WRITE_DELETE,
-                        .table = kw_arena_copy(arena, hint->placement->store_table),
-                        .row = kw_arena_copy(arena, hint->key),
-                        .columns = column,
-                        .columns_count = 1,
-                        .timestamp = hint->timestamp,
-                        .deadline = self->call.deadline,
-                        .fenced = true,
-                        .era = self->call.era};
+    *write = kw_stale_hint_delete(&self->call, hint->placement, key, hint->timestamp, arena);
     self->list[self->count++] = write;
 }
 
@@ -103,9 +112,7 @@ kw_stale_hints_clean(const kw_stale_hints *hints, kw_call *call)
     self->writes = KW_ARENA_ARRAY(copy.arena, kw_write, hints->count);
     self->list = KW_ARENA_ARRAY(copy.arena, const kw_write *, hints->count);
     self->written = KW_ARENA_ARRAY(copy.arena, kw_written, hints->count);
-    kw_column *column = KW_ARENA_NEW(copy.arena, kw_column);
-    *column = (kw_column){.family = hints->first->placement->path->table->default_family};
     for (const kw_stale_hint *hint = hints->first; hint; hint = hint->next)
-        add_delete(self, hint, column);
+        add_delete(self, hint);
     kw_store_handle_write_many(copy.handle, self->list, self->count, self->written, cleaned, self);
 }

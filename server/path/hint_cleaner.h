@@ -1,5 +1,5 @@
-/* Deletes stale hints that a query has met. hint/clean.h has the rules: when a hint is stale, and why a
- * delete that is late, or repeated, does no harm.
+/* Deletes of stale hints: those that a query has met, and single ones. hint/clean.h has the rules: when a
+ * hint is stale, and why a delete that is late, or repeated, does no harm.
  *
  *   query --> hint, with its timestamp --> the row has another tuple --> kw_stale_hints_add
  *                                                      the page is answered --> kw_stale_hints_clean
@@ -14,6 +14,12 @@ typedef struct kw_stale_hints {
     size_t count;
     size_t bytes; /* of keys */
 } kw_stale_hints;
+
+/* True if a hint whose row has another tuple can be deleted now. */
+bool kw_stale_hint_can_be_deleted(const kw_call *call, const kw_table *table, const kw_hint_facts *facts);
+/* The delete of a hint up to its timestamp. The arena gets what it points to; the key is not copied. */
+kw_write kw_stale_hint_delete(const kw_call *call, const kw_placement *placement, kw_bytes key,
+                              int64_t timestamp, kw_arena *arena);
 
 /* Adds a hint if it can be deleted; otherwise, and if there are many already, does nothing. */
 void kw_stale_hints_add(kw_stale_hints *hints, kw_arena *arena, const kw_call *call,

@@ -7,11 +7,17 @@
 #include "reconcile/hint_slice.h"
 
 #include "base/guard.h"
+#include "base/metrics.h"
 #include "path/cells.h"
 #include "path/reader.h"
 #include "verb/row_keys.h"
 
 #define SLICE_BYTES ((size_t)2 * 1024 * 1024)
+
+/* While the store's time is unknown, it is checked again after this time, and at most for so long. */
+#define CHECK_AGAIN_MS 10
+#define UNKNOWN_MOST_MS 5000
+#define RETRY_AFTER_MS 250
 
 /* A row that was scanned, or its record. */
 typedef struct item {
@@ -36,9 +42,10 @@ typedef struct slice {
     const kw_get **list;
     kw_write *writes;
     const kw_write **write_list;
+    size_t writes_count;
     kw_written *written;
-    int64_t earliest_ms; /* of the store's clock, before rows are read */
-    kw_stale_hints stale;
+    kw_deadline give_up_at; /* while the store's time is unknown */
+    int64_t earliest_ms;    /* of the store's clock, before rows are read */
     kw_missing_hint *missing;
     kw_hint_slice_result result;
     kw_hint_slice_done done;
@@ -130,13 +137,37 @@ get_all(slice *self, bool of_hints, kw_get_done done)
     kw_store_handle_get_many(self->call->handle, self->list, self->count, done, self);
 }
 
-/* --- writing hints ------------------------------------------------------------------------------- */
+/* --- writes -------------------------------------------------------------------------------------- */
+
+/* At most one for each item. */
+static void
+begin_writes(slice *self)
+{
+    self->writes = KW_ARENA_ARRAY(self->call->arena, kw_write, self->count);
+    self->writes_count = 0;
+}
+
+static void
+send_writes(slice *self, void (*done)(void *user))
+{
+    kw_arena *arena = self->call->arena;
+    if (self->writes_count == 0) {
+        finish(self, NULL);
+        return;
+    }
+    self->write_list = KW_ARENA_ARRAY(arena, const kw_write *, self->writes_count);
+    self->written = KW_ARENA_ARRAY(arena, kw_written, self->writes_count);
+    for (size_t i = 0; i < self->writes_count; i++)
+        self->write_list[i] = &self->writes[i];
+    kw_store_handle_write_many(self->call->handle, self->write_list, self->writes_count, self->written, done,
+                               self);
+}
 
 static void
 hints_written(void *user)
 {
     slice *self = user;
-    for (size_t i = 0; i < self->count; i++)
+    for (size_t i = 0; i < self->writes_count; i++)
         if (self->written[i].outcome != KW_OUTCOME_OK) {
             finish(self, &self->written[i].error);
             return;
@@ -150,21 +181,13 @@ hints_written(void *user)
 static void
 write_hints(slice *self)
 {
-    kw_arena *arena = self->call->arena;
-    if (self->count == 0) {
-        finish(self, NULL);
-        return;
-    }
-    self->writes = KW_ARENA_ARRAY(arena, kw_write, self->count);
-    self->write_list = KW_ARENA_ARRAY(arena, const kw_write *, self->count);
-    self->written = KW_ARENA_ARRAY(arena, kw_written, self->count);
+    begin_writes(self);
     for (size_t i = 0; i < self->count; i++) {
         kw_hint hint = {self->request->hints, self->items[i].hint};
-        self->writes[i] = kw_hint_write(self->call, self->table, &hint, KW_DURABILITY_DEFAULT, arena);
-        self->write_list[i] = &self->writes[i];
+        self->writes[self->writes_count++] =
+            kw_hint_write(self->call, self->table, &hint, KW_DURABILITY_DEFAULT, self->call->arena);
     }
-    kw_store_handle_write_many(self->call->handle, self->write_list, self->count, self->written,
-                               hints_written, self);
+    send_writes(self, hints_written);
 }
 
 /* --- missing hints ------------------------------------------------------------------------------- */
@@ -248,7 +271,21 @@ judge_hint(slice *self, const item *at, const kw_row *row, kw_buffer *scratch)
     kw_hint_facts facts = {.hint_ms = at->hint_ms,
                            .earliest_ms = self->earliest_ms,
                            .newest_ms = kw_hints_newest_ms(self->request->hints->path, row)};
-    kw_stale_hints_add(&self->stale, self->call->arena, self->call, self->request->hints, at->hint, &facts);
+    if (self->request->repair && kw_stale_hint_can_be_deleted(self->call, self->table, &facts))
+        self->writes[self->writes_count++] =
+            kw_stale_hint_delete(self->call, self->request->hints, at->hint, at->hint_ms, self->call->arena);
+}
+
+/* A delete that has failed is not reported: the hint is still stale. */
+static void
+hints_deleted(void *user)
+{
+    slice *self = user;
+    int64_t deleted = 0;
+    for (size_t i = 0; i < self->writes_count; i++)
+        deleted += self->written[i].outcome == KW_OUTCOME_OK;
+    kw_metrics_add(KW_METRIC_hints_cleaned, deleted);
+    finish(self, NULL);
 }
 
 static void
@@ -260,12 +297,11 @@ rows_read(void *user, kw_rows *rows, const kw_error *error)
         return;
     }
     g_auto(kw_buffer) scratch = KW_BUFFER_EMPTY;
+    begin_writes(self);
     for (size_t i = 0; i < rows->count; i++)
         judge_hint(self, &self->items[i], &rows->rows[i], &scratch);
     kw_rows_free(rows);
-    if (self->request->repair)
-        kw_stale_hints_clean(&self->stale, self->call);
-    finish(self, NULL);
+    send_writes(self, hints_deleted);
 }
 
 /* --- scanning ------------------------------------------------------------------------------------ */
@@ -378,6 +414,38 @@ open_scan(slice *self)
     fetch(self);
 }
 
+/* --- the store's time ---------------------------------------------------------------------------- */
+
+static void look_at_time(slice *self);
+
+static void
+paused(void *user, const kw_error *error)
+{
+    if (error)
+        finish(user, error);
+    else
+        look_at_time(user);
+}
+
+/* Without the time, no hint is known to be old enough to be deleted. */
+static void
+look_at_time(slice *self)
+{
+    kw_error error;
+    self->earliest_ms = kw_hints_earliest_ms(self->call);
+    if (self->earliest_ms != KW_HINT_NO_TIME || !self->request->repair ||
+        self->request->mode != KW_HINTS_STALE) {
+        open_scan(self);
+    } else if (kw_deadline_passed(self->give_up_at)) {
+        kw_error_set(&error, KW_UNAVAILABLE, "the store's clock is not known");
+        error.retry_after_ms = RETRY_AFTER_MS;
+        finish(self, &error);
+    } else {
+        kw_store_keep_time_known(self->call->store);
+        kw_store_handle_pause(self->call->handle, CHECK_AGAIN_MS, paused, self);
+    }
+}
+
 /* --- all ----------------------------------------------------------------------------------------- */
 
 static kw_reader *
@@ -401,10 +469,10 @@ kw_hint_slice(kw_call *call, const kw_hint_slice_request *request, kw_hint_slice
                     .request = request,
                     .table = path->table,
                     .primary = kw_path_scanned(path->table->paths),
-                    .earliest_ms = kw_hints_earliest_ms(call),
+                    .give_up_at = kw_deadline_earlier(call->deadline, kw_deadline_in_ms(UNKNOWN_MOST_MS)),
                     .done = done,
                     .user = user};
     self->scratch = kw_arena_new_below(call->arena, KW_MEMORY_CALLS);
     self->reader = reader_of_tuple(self);
-    open_scan(self);
+    look_at_time(self);
 }

@@ -19,7 +19,7 @@ typedef struct kw_hint_slice_request {
     const kw_placement *hints; /* of a hint path */
     kw_bytes after;            /* the last row key of the previous slice; empty: begin with the first row */
     uint32_t max_rows;         /* 1 to KW_COPY_ROWS_MAX */
-    bool repair;               /* CHECK: writes missing hints. STALE: deletes hints, as queries do */
+    bool repair;               /* CHECK: writes missing hints. STALE: deletes hints that are old enough */
 } kw_hint_slice_request;
 
 /* A row without its hint. */

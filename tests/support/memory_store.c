@@ -442,11 +442,19 @@ memory_earliest_ms(kw_store *store, int64_t *ret_ms)
     return !((memory_store *)store)->control.time_unknown;
 }
 
+static void
+memory_keep_time_known(kw_store *store)
+{
+    kw_memory_control *control = &((memory_store *)store)->control;
+    control->time_unknown = control->time_unknown && !control->time_on_demand;
+}
+
 static const kw_store_class store_class = {.name = "memory",
                                            .about = memory_about,
                                            .ready = memory_ready,
                                            .clock_offset_ms = memory_offset,
                                            .earliest_ms = memory_earliest_ms,
+                                           .keep_time_known = memory_keep_time_known,
                                            .open_handle = memory_open_handle,
                                            .reload = memory_reload,
                                            .free = memory_free};

@@ -20,8 +20,9 @@ typedef struct kw_memory_control {
     bool wide_fetches; /* a fetch returns max_rows rows, however large they are */
     void (*before_gets)(void *user); /* called before each get and multi-get */
     void *before_gets_user;
-    bool time_unknown; /* of the store */
-    bool offset_known; /* of the store's clock */
+    bool time_unknown;   /* of the store */
+    bool time_on_demand; /* kw_store_keep_time_known ends `time_unknown` */
+    bool offset_known;   /* of the store's clock */
     int64_t offset_ms;
     /* counted by the store */
     uint64_t operations; /* reads, fetches, writes (a multi-call is one), tables */

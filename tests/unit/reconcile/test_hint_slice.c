@@ -48,13 +48,6 @@ slice(desk *at, kw_hint_slice_mode mode, bool repair, kw_bytes after, uint32_t m
 }
 
 static void
-run_all(desk *at)
-{
-    for (int i = 0; i < 50; i++)
-        uv_run(kw_loop_uv(at->loop), UV_RUN_NOWAIT);
-}
-
-static void
 lost(void *user)
 {
     desk *at = user;
@@ -140,6 +133,12 @@ KW_TEST(test_fill_fails, "/reconcile/hints/fill fails")
     desk_free(at);
 }
 
+static void
+old_hint(desk *at)
+{
+    kw_memory_store_set(at->store, HINTS, KW_BYTES_LITERAL("z\0d"), "d", "", KW_BYTES_NONE, 1);
+}
+
 /* A hint without a row, and one whose row has other values. */
 KW_TEST(test_stale, "/reconcile/hints/stale")
 {
@@ -150,15 +149,61 @@ KW_TEST(test_stale, "/reconcile/hints/stale")
     answer found = slice(at, KW_HINTS_STALE, true, KW_BYTES_NONE, 100);
     g_assert_cmpuint(found.result.rows, ==, 4);
     g_assert_cmpuint(found.result.stale, ==, 2);
-    run_all(at);
     g_assert_cmpuint(kw_memory_store_rows(at->store, HINTS), ==, 4); /* they are too young */
-    kw_memory_store_set(at->store, HINTS, KW_BYTES_LITERAL("z\0d"), "d", "", KW_BYTES_NONE, 1);
+    old_hint(at);
     found = slice(at, KW_HINTS_STALE, false, KW_BYTES_NONE, 100);
-    run_all(at);
     g_assert_cmpuint(kw_memory_store_rows(at->store, HINTS), ==, 5);
     found = slice(at, KW_HINTS_STALE, true, KW_BYTES_NONE, 100);
-    run_all(at);
     g_assert_cmpuint(kw_memory_store_rows(at->store, HINTS), ==, 4);
+    desk_free(at);
+}
+
+/* A slice ends when it has deleted all that it can. */
+KW_TEST(test_many_stale, "/reconcile/hints/many-stale")
+{
+    desk *at = desk_with_rows();
+    desk_remove(at, "orders", "id=d", NULL);
+    for (int i = 0; i < 900; i++) {
+        char key[] = "z000\0d";
+        g_snprintf(key, 5, "z%03d", i);
+        kw_memory_store_set(at->store, HINTS, kw_bytes_of(key, sizeof key - 1), "d", "", KW_BYTES_NONE, 1);
+    }
+    answer found = slice(at, KW_HINTS_STALE, true, KW_BYTES_NONE, 1000);
+    g_assert_cmpuint(found.result.stale, ==, 901);
+    g_assert_cmpuint(kw_memory_store_rows(at->store, HINTS), ==, 3);
+    desk_free(at);
+}
+
+/* A store whose time nobody needed lately begins to read its clock only when a slice waits for it. */
+KW_TEST(test_time, "/reconcile/hints/time")
+{
+    desk *at = desk_with_rows();
+    kw_memory_store_share(at->store);
+    at->control->time_on_demand = true;
+    desk_remove(at, "orders", "id=d", NULL);
+    old_hint(at);
+    at->control->time_unknown = true;
+    answer found = slice(at, KW_HINTS_STALE, false, KW_BYTES_NONE, 100);
+    g_assert_cmpint(found.error.code, ==, KW_OK);
+    g_assert_true(at->control->time_unknown); /* hints are only counted */
+    g_assert_cmpuint(found.result.stale, ==, 2);
+    found = slice(at, KW_HINTS_STALE, true, KW_BYTES_NONE, 100);
+    g_assert_cmpint(found.error.code, ==, KW_OK);
+    g_assert_cmpuint(kw_memory_store_rows(at->store, HINTS), ==, 3);
+    desk_free(at);
+}
+
+KW_TEST(test_time_unknown, "/reconcile/hints/time-unknown")
+{
+    desk *at = desk_with_rows();
+    kw_memory_store_share(at->store);
+    at->control->time_unknown = true;
+    at->call.deadline = kw_deadline_in_ms(30);
+    old_hint(at);
+    answer found = slice(at, KW_HINTS_STALE, true, KW_BYTES_NONE, 100);
+    g_assert_cmpint(found.error.code, ==, KW_UNAVAILABLE);
+    g_assert_nonnull(strstr(found.error.text, "clock is not known"));
+    g_assert_cmpint(found.error.retry_after_ms, >, 0);
     desk_free(at);
 }
 
