@@ -1,5 +1,6 @@
-/* Deletes stale hints that no query meets: visits all hints of all hint paths, slowly, again and again.
- * Several gateways can sweep at once; hint/clean.h says why that does no harm. Main thread. */
+/* Deletes stale hints that no query meets: visits all hints of all hint paths, slowly, again and again. Of
+ * the gateways that serve a table, the first one by the names of their registrations sweeps it. If two do so
+ * for a moment, that does no harm; hint/clean.h says why. Main thread. */
 #pragma once
 
 #include "policy/control.h"

@@ -30,11 +30,9 @@ bool
 kw_change_can_work(const kw_coordinator *self, const kw_change_record *record)
 {
     const kw_control *control = self->control;
-    const kw_fence *fence = kw_catalog_fence(control->catalog);
     const kw_table *table = kw_policy_find_table(control->policy, kw_bytes_of_text(record->table));
-    return kw_control_is_in_service(control) && !control->lost &&
-           !(table && kw_table_why_not_served(table)) &&
-           kw_change_set_has_step(control->served_changes, record) && (!fence || kw_fence_is_open(fence));
+    return kw_control_has_lease(control) && !(table && kw_table_why_not_served(table)) &&
+           kw_change_set_has_step(control->served_changes, record);
 }
 
 /* --- the end ----------------------------------------------------------------------------------------- */

@@ -35,6 +35,13 @@ kw_control_is_in_service(const kw_control *control)
     return state == KW_CONTROL_SERVING || state == KW_CONTROL_FENCED;
 }
 
+bool
+kw_control_has_lease(const kw_control *control)
+{
+    const kw_fence *fence = kw_catalog_fence(control->catalog);
+    return kw_control_is_in_service(control) && !control->lost && (!fence || kw_fence_is_open(fence));
+}
+
 const kw_model *
 kw_control_model(const kw_control *control)
 {

@@ -94,6 +94,8 @@ void kw_control_clear(kw_control *control);
 
 /* True if calls use `policy`: SERVING, or FENCED, when those that began before still do. */
 bool kw_control_is_in_service(const kw_control *control);
+/* True if it also has a valid lease in the catalog, so that it can work on rows without a caller. */
+bool kw_control_has_lease(const kw_control *control);
 
 const kw_model *kw_control_model(const kw_control *control);
 /* For a call that begins now: timeouts.call. */
