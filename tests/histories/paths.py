@@ -6,6 +6,8 @@ fault `paths` does the same beside one history. Tables `duo` have atomic operati
     the table           before: without the path, with order: store or order: stamp      or with it
     the fault           add, [cancel, forget, add again ...]                              drop, forget, add ...
     the last reads      each path
+
+Tables with paths over fields that change begin without these paths, or with one of them. Some or all of them are added at once, then the others.
 """
 import contextlib
 import random as randomness
@@ -19,6 +21,8 @@ from keyway_thrift.ttypes import ApplyOptions, ChangeAction, ChangeOptions, Code
 
 TABLES = ("pair", "duo")
 PATH = "    paths:\n      by_part:\n        key: "
+# Tables with paths over fields that change begin with these ones. Histories of hinted_stamp expect that a put of one text writes both.
+KEPT = {"hinted_stamp": ("by_texts",)}
 CANCELS_MOST = 2
 SECONDS = 300  # A change that takes longer hangs.
 # In other faults, a write of unknown outcome can be in one path only; readers of the dropped path have seen it, and the path that is
@@ -47,6 +51,18 @@ def without_path(table):
 
 def with_path(table, key):
     return f"{without_path(table)}{PATH}{key}\n"
+
+
+def hint_paths(table):
+    """The texts of the paths over fields that change, by name."""
+    lines = table.partition("    paths:\n")[2].splitlines(keepends=True)
+    return {lines[i].strip(" :\n"): lines[i] + lines[i + 1] for i in range(0, len(lines), 2)}
+
+
+def with_hint_paths(table, paths):
+    """The table with these paths, in addition to those that it has."""
+    all_paths = hint_paths(table) | paths
+    return without_path(table) + "    paths:\n" + "".join(all_paths[name] for name in sorted(all_paths))
 
 
 # --- steps ----------------------------------------------------------------------------------------------------------
@@ -116,15 +132,29 @@ def renew(place, table):
     """The table without rows and without the path, with order: store."""
     edit(place, table, lambda _: "")
     forget(place, table)
-    edit(place, table, lambda _: without_path(tables_of(place.tables)[table]))
+    whole_table = tables_of(place.tables)[table]
+    kept = {name: hint_paths(whole_table)[name] for name in KEPT.get(places.kind_of(table), ())}
+    begun = without_path(whole_table)
+    edit(place, table, lambda _: with_hint_paths(begun, kept) if kept else begun)
 
 
 def prepare(place, table, seed, fault):
     """Before a history: the table is as the fault begins."""
     wait_until_served(place, table)
     chance = randomness.Random(seed)
-    if fault not in CAN_DROP or chance.random() < 0.6:
+    if has_hints(table):
+        renew(place, table)
+    elif fault not in CAN_DROP or chance.random() < 0.6:
         (renew if chance.random() < 0.5 else drop)(place, table)
+
+
+def has_hints(table):
+    return places.kind_of(table) in places.HINTED
+
+
+def repeats(table, fault):
+    """True if the path can be dropped beside the fault, and added again."""
+    return fault in CAN_DROP and not has_hints(table)
 
 
 # --- a whole addition ----------------------------------------------------------------------------------------------
@@ -158,8 +188,23 @@ def follow(place, chance, table, cancels):
     return orders
 
 
+def add_hint_paths(place, chance, table):
+    """The hint paths that the table does not have are added. Returns the steps."""
+    wanted, steps = hint_paths(tables_of(place.tables)[table]), []
+    while lacking := sorted(set(wanted) - set(hint_paths(tables_of(present(place).text)[table]))):
+        added = chance.sample(lacking, chance.randint(1, len(lacking)))
+        edit(place, table, lambda text, added=added: with_hint_paths(text, {name: wanted[name] for name in added}))
+        steps += ["add " + " ".join(added), *follow(place, chance, table, steps.count("cancel"))]
+        wait_until_served(place, table)
+        for name in set(added) - set(hint_paths(tables_of(present(place).text)[table])):
+            forget(place, table, name)
+    return steps
+
+
 def whole(place, chance, table):
     """The path is dropped if the table has it, and added until no cancellation has taken it away. Returns the steps."""
+    if has_hints(table):
+        return add_hint_paths(place, chance, table)
     steps = []
     if has_path(place, table):
         drop(place, table)

@@ -20,6 +20,8 @@ SHORT = [("server/hint/program.h", "#define KW_HINT_WINDOW_MS 30000", "#define K
          ("server/hint/clean.h", "#define KW_HINT_CLOCK_DIFFERENCE_MS 30000", "#define KW_HINT_CLOCK_DIFFERENCE_MS 100"),
          ("config/settings.c", ".offset = offsetof(kw_draft, model.hints_keep_ms),\n     .least = SECOND,",
           ".offset = offsetof(kw_draft, model.hints_keep_ms),\n     .least = 1,")]
+RULES_END = ("    return is_of_hints(ladder)      ? with_hints(ladder, rules)\n"
+             "           : has_one_writer(ladder) ? with_one_writer(rules)\n                                    : rules;")
 # By name: what is removed, and in which file which text is replaced by which other one.
 PLANTED = {
     "authority-first": ("the order of the two writes of a put or removal: the placement that scans read is written first", [
@@ -38,11 +40,9 @@ PLANTED = {
         ("server/coordinator/times.c", "(uint64_t)store->late_ms * KW_NS_PER_MS", "0"),
         ("server/coordinator/reports.c", "(uint64_t)kw_control_model(control)->store.hbase.late_ms * KW_NS_PER_MS", "0")]),
     "early-scans": ("scans of the old rows on side old: they read the new ones from both-old on", [
-        ("server/change/ladder.c",
-         "    return is_of_hints(ladder) ? of_hints(rules) : has_one_writer(ladder) ? with_one_writer(rules) : rules;",
+        ("server/change/ladder.c", RULES_END,
          "    if (ladder == KW_LADDER_MOVE && place >= KW_OLD(BOTH) && place < KW_OLD(FILLED)) {\n"
-         "        rules.old_role.scan = false;\n        rules.new_role.scan = true;\n    }\n"
-         "    return is_of_hints(ladder) ? of_hints(rules) : has_one_writer(ladder) ? with_one_writer(rules) : rules;")]),
+         "        rules.old_role.scan = false;\n        rules.new_role.scan = true;\n    }\n" + RULES_END)]),
     "rows-first": ("the order of a put of a hint path: the row is written before the hints", [
         ("server/path/write.c", "if (writes_hints(batch) && kw_store_is_shared(batch->call->store))", "if (false)"),
         ("server/path/write.c", "static void\nall_written(void *user)\n{\n    kw_batch *batch = user;\n",
@@ -56,7 +56,7 @@ PLANTED = {
     "young-hints": ("the age of a hint that is deleted", [
         ("server/hint/clean.c", "earliest_ms > hint_ms + grace_ms", "earliest_ms > hint_ms - grace_ms")]),
     "unstamped-deletes": ("the timestamp of the delete of a hint", SHORT + [
-        ("server/path/hint_cleaner.c", ".timestamp = hint->timestamp,", ".timestamp = KW_TIMESTAMP_NONE,")]),
+        ("server/path/hint_cleaner.c", ".timestamp = timestamp,", ".timestamp = KW_TIMESTAMP_NONE,")]),
     "never-recent": ("records that a query of a hint path returns by their place", [
         ("server/hint/page.c", "    return newest_ms >= start_ms;", "    (void)newest_ms, (void)start_ms;\n    return false;")]),
     "no-memory": ("the records that the cursor of such a query remembers", [
@@ -72,6 +72,15 @@ PLANTED = {
          "static void\nsend_compare(kw_cas_round *round)\n{\n"),
         ("server/store/order/cas.c", "    kw_store_handle_write_if(round->handle->inner, &round->put, &round->unchanged, on_compared, round);",
          "    kw_store_handle_write(round->handle->inner, &round->put, on_put, round);")]),
+    "filled-without-grace": ("the wait for late writes (store.late) before hints are copied", [
+        ("server/coordinator/times.c", "(uint64_t)store->late_ms * KW_NS_PER_MS", "0"),
+        ("server/coordinator/reports.c", "(uint64_t)kw_control_model(control)->store.hbase.late_ms * KW_NS_PER_MS", "0")]),
+    "filled-once": ("the repetition of a slice of the copy of hints that was not written", [
+        ("server/reconcile/hint_slice.c", "        if (self->written[i].outcome != KW_OUTCOME_OK) {\n            finish(self, &self->written[i].error);",
+         "        if (false) {\n            finish(self, &self->written[i].error);")]),
+    "early-hints": ("queries of an added hint path wait until the hints are copied", [
+        ("server/change/ladder.c", RULES_END,
+         "    if (is_of_hints(ladder) && place == KW_OLD(BOTH))\n        rules.new_role.scan = true;\n" + RULES_END)]),
     "short-times": ("nothing", SHORT),
 }
 RIGHT = {"short-times"}
@@ -82,6 +91,8 @@ HINTS = ["--together", "0", "--callers", "8", "--bursts", "0", "--workloads", "s
 # Puts in progress for longer than the clock is wide, beside few other puts.
 PARTIAL = HINTS + ["--workloads", "hinted_stamp_parts,hinted_stamp_fields", "--faults", "stop_thrift", "--bursts", "150", "--duration", "3000"]
 CLEANED = ["--late", "100", "--keep-hints", "300", "--bursts", "250", "--duration", "2500", "--faults", "calm,delay"]
+# Beside additions of hint paths.
+ADDED = ["--workloads", "hints", "--groups", "4"]
 # For safeguards against rare courses of events, one table whose changes follow each other quickly. By name: further options.
 ONE_TABLE = ["--together", "1", "--groups", "8", "--workloads", "watched"]
 AIMED = {
@@ -97,6 +108,9 @@ AIMED = {
     "not-kept": HINTS + CLEANED,
     "given-fields": PARTIAL,
     "no-compare": PARTIAL,
+    "filled-without-grace": ADDED + ["--faults", "paths_given_up,paths_stuck", "--late", "1500", "--bursts", "200", "--stretch", "3"],
+    "filled-once": ADDED + ["--faults", "paths_cut,paths_late"],
+    "early-hints": ADDED + ["--faults", "paths,paths_slow"],
     "short-times": HINTS + CLEANED,
 }
 

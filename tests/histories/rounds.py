@@ -22,6 +22,7 @@ import time
 import atomics
 import beside
 import changes
+import hints
 import paths
 import places
 
@@ -191,14 +192,14 @@ class Round:
         chance = self.chance("changes", table)
         orders = self.orders[table] = []
         try:
-            while not orders or (time.monotonic() < self.until and self.repeats()):
+            while not orders or (time.monotonic() < self.until and self.repeats(table)):
                 places.pause(chance, 0, 0.3)
                 orders.append(self.change_once(table, chance, watch))
         finally:
             ended.set()
 
-    def repeats(self):
-        return not paths.is_of_paths(self.fault) or self.fault in paths.CAN_DROP
+    def repeats(self, table):
+        return not paths.is_of_paths(self.fault) or paths.repeats(table, self.fault)
 
     def change_once(self, table, chance, watch):
         if atomics.is_of_atomics(self.fault):
@@ -242,10 +243,14 @@ class Round:
             self.record_all(watch)
             watch.stop()
             ties = ties_of(self.place)
+            lacking = hints.missing(self.place)
             for history in self.histories:
                 steps = watch.steps_between(history.began, history.ended, history.table)
                 history.note = f", {steps} steps"
                 found, complaints = history.judge(ties[history.prefix])
+                missing = [line for line in lacking if line.startswith(f"table {history.table},")]
+                found["right"] = found["right"] and not missing
+                complaints = "\n".join(missing + [complaints])
                 yield history, found | {"steps": steps}, complaints
         except BaseException:
             watch.stop()

@@ -33,9 +33,13 @@ for place in ${KW_HISTORIES:-embedded sim}; do
     run --store sim --gateways 2 --together 1 --groups 8 --callers 5 --bursts 80 --count 500 --late 1000 --workloads watched --turns 6 --own-servers \
       --faults change_apart ;;
   paths_sim) run --store sim --gateways 2 --together 6 --callers 5 --bursts 80 --count 3000 --workloads paths,paths_parts,duo_put_if,duo_counters,duo_all \
-    --faults "$paths" ;;
+    --faults "$paths"
+    run --store sim --gateways 2 --together 8 --groups 3 --callers 5 --bursts 80 --count 1000 --workloads hints \
+      --faults "$paths,paths_stuck,paths_given_up" ;;
   change_hbase) run --store cluster --links --gateways 2 --together 9 --callers 5 --bursts 300 --deadline 8000 --rounds 100 \
-    --count 100 --faults change,change_stop,change_kill_thrift,change_kill,change_late,change_cut,change_held,change_restart ;;
+    --count 100 --faults change,change_stop,change_kill_thrift,change_kill,change_late,change_cut,change_held,change_restart
+    run --store cluster --links --gateways 2 --together 8 --callers 5 --bursts 300 --deadline 8000 --rounds 100 --workloads hints \
+      --count 60 --faults paths,paths_stop,paths_kill_thrift,paths_kill,paths_late,paths_cut,paths_held,paths_restart ;;
   sim) run --store sim --gateways 2 --workloads store,stamp,cas --count 2000 --faults \
     calm,delay,lost,late,repeat,stop_thrift,kill_thrift,clock_moves,clock_jumps,compactions,kill,stop,clocks_off ;;
   hbase) for gateways in 1 2; do
