@@ -6,3 +6,5 @@ kw_integration_test(hint_queries.hbase hint_queries.py HBASE ARGS hbase 600 LABE
 set(environment ENVIRONMENT "KEYWAY=$<TARGET_FILE:keyway>" "KW_HBASE_SIM=$<TARGET_FILE:hbase_sim>")
 kw_integration_test(hint_scrub.sim hint_sweep.py ARGS HintSweep.test_scrub ${environment})
 kw_integration_test(hint_sweep.sim hint_sweep.py SLOW ARGS HintSweep.test_sweep ${environment})
+# Each kind of key rule of such a path is added on a simulated HBase.
+kw_integration_test(hint_matrix.sim hint_matrix.py SLOW BUSY ARGS sim ${environment} LABELS scenario random)
