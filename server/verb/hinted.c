@@ -28,7 +28,6 @@ typedef struct hint {
 } hint;
 
 typedef enum row_state {
-    ROW_LARGE,
     ROW_NOT_READ,
     ROW_UNDECODABLE,
     ROW_ABSENT,  /* from here on, it is known which hints are stale */
@@ -40,6 +39,7 @@ typedef struct record {
     const kw_placement *placement;
     uint32_t first, last; /* of its hints */
     const kw_row *row;
+    bool is_large; /* only the tuple was read */
     /* The rest is known once the first hint was judged. */
     row_state state;
     uint32_t judged_at;     /* the hint with which it is judged */
@@ -56,6 +56,7 @@ struct kw_hinted {
 
     kw_arena *arena;
     kw_get form;
+    const kw_column *tuple; /* the columns of the tuple */
     kw_ordering ordering;
     kw_arena_mark unused; /* the memory from here on is that of the batch */
     kw_arena *scratch;    /* of one hint */
@@ -68,7 +69,11 @@ struct kw_hinted {
     record *records;
     kw_key_set rows; /* row keys of the records */
     kw_get *gets;    /* of the records */
-    size_t asked, part;
+    /* The numbers of the records to read, and how many of them were asked for before, and in the present
+     * call. First those of all records; then those whose rows are too large, of which only the tuples are
+     * read. */
+    uint32_t *to_read;
+    size_t to_read_count, asked, part;
     GPtrArray *read; /* of kw_rows */
 
     int64_t earliest_ms; /* by the store's time, before the rows were read; KW_HINT_NO_TIME: unknown */
@@ -108,6 +113,18 @@ make_form(kw_hinted *hinted)
                             .ordering = &hinted->ordering};
 }
 
+static void
+find_tuple_columns(kw_hinted *hinted)
+{
+    const kw_path *path = hinted->spec.path;
+    kw_column *columns = KW_ARENA_ARRAY(hinted->arena, kw_column, path->tuple_count);
+    for (size_t i = 0; i < path->tuple_count; i++) {
+        const kw_field *field = &path->table->fields[path->tuple[i]];
+        columns[i] = (kw_column){.family = field->family, .qualifier = field->qualifier};
+    }
+    hinted->tuple = kw_columns_copy(columns, path->tuple_count, hinted->arena);
+}
+
 kw_hinted *
 kw_hinted_new(const kw_hinted_spec *spec)
 {
@@ -120,6 +137,7 @@ kw_hinted_new(const kw_hinted_spec *spec)
     hinted->decoded = kw_record_new(spec->path->table, hinted->arena);
     hinted->read = g_ptr_array_new_with_free_func(free_rows);
     make_form(hinted);
+    find_tuple_columns(hinted);
     hinted->unused = kw_arena_mark_now(hinted->arena);
     return hinted;
 }
@@ -229,6 +247,7 @@ kw_hinted_begin_batch(kw_hinted *hinted, const kw_plan *plan, size_t most)
     hinted->hints = KW_ARENA_ARRAY(hinted->arena, hint, most);
     hinted->records = KW_ARENA_ARRAY(hinted->arena, record, most);
     hinted->gets = KW_ARENA_ARRAY(hinted->arena, kw_get, most);
+    hinted->to_read = KW_ARENA_ARRAY(hinted->arena, uint32_t, most);
     hinted->rows = kw_key_set_in(hinted->arena);
     hinted->plan = plan;
     hinted->must_reopen = false;
@@ -349,11 +368,12 @@ static void arrived(void *user, kw_rows *rows, const kw_error *error);
 static void
 ask(kw_hinted *hinted)
 {
-    size_t from = hinted->asked, left = hinted->rows.count - from;
+    const uint32_t *numbers = hinted->to_read + hinted->asked;
+    size_t left = hinted->to_read_count - hinted->asked;
     const kw_get **list = KW_ARENA_ARRAY(hinted->arena, const kw_get *, left);
     for (hinted->part = 0; hinted->part < left; hinted->part++) {
-        kw_get *get = &hinted->gets[from + hinted->part];
-        if (!kw_bytes_equal(get->table, hinted->gets[from].table))
+        kw_get *get = &hinted->gets[numbers[hinted->part]];
+        if (!kw_bytes_equal(get->table, hinted->gets[numbers[0]].table))
             break;
         get->deadline = hinted->page_call->deadline;
         get->account = hinted->account;
@@ -362,6 +382,26 @@ ask(kw_hinted *hinted)
     }
     hinted->reading = true;
     kw_store_handle_get_many(hinted->spec.call->handle, list, hinted->part, arrived, hinted);
+}
+
+/* Of a row that is too large, the tuple is enough to know whether the query returns it. False: there is none.
+ */
+static bool
+ask_for_tuples(kw_hinted *hinted)
+{
+    hinted->to_read_count = hinted->asked = 0;
+    for (uint32_t number = 0; number < hinted->rows.count; number++) {
+        record *of = &hinted->records[number];
+        if (of->is_large || of->row->omitted != KW_OMITTED_TOO_LARGE)
+            continue;
+        of->is_large = true;
+        hinted->gets[number].columns = hinted->tuple;
+        hinted->gets[number].columns_count = hinted->spec.path->tuple_count;
+        hinted->to_read[hinted->to_read_count++] = number;
+    }
+    if (hinted->to_read_count > 0)
+        ask(hinted);
+    return hinted->to_read_count > 0;
 }
 
 static void
@@ -377,11 +417,11 @@ arrived(void *user, kw_rows *rows, const kw_error *error)
         return;
     }
     for (size_t i = 0; i < hinted->part; i++)
-        hinted->records[hinted->asked + i].row = &rows->rows[i];
+        hinted->records[hinted->to_read[hinted->asked + i]].row = &rows->rows[i];
     hinted->asked += hinted->part;
-    if (hinted->asked < hinted->rows.count)
+    if (hinted->asked < hinted->to_read_count)
         ask(hinted);
-    else
+    else if (!ask_for_tuples(hinted))
         hinted->done(hinted->user, NULL);
 }
 
@@ -416,6 +456,9 @@ kw_hinted_read(kw_hinted *hinted, kw_hinted_done done, void *user)
     hinted->done = done;
     hinted->user = user;
     hinted->asked = 0;
+    hinted->to_read_count = hinted->rows.count;
+    for (uint32_t number = 0; number < hinted->rows.count; number++)
+        hinted->to_read[number] = number;
     ask(hinted);
 }
 
@@ -523,7 +566,7 @@ is_returned(kw_hinted *hinted, const record *of, uint32_t number, const kw_recor
     }
     if (!kw_hint_is_returned(&row, start_ms))
         return false;
-    return !of->has_tuple || !hinted->plan->residual ||
+    return !of->has_tuple || !hinted->plan->residual || of->is_large ||
            kw_plan_matches_in(hinted->plan, hinted->hints[of->judged_at].range, found);
 }
 
@@ -535,7 +578,7 @@ look(kw_hinted *hinted, record *of)
     kw_error ignored;
     of->judged_at = of->first;
     if (of->row->omitted != KW_OMITTED_NOT) {
-        of->state = of->row->omitted == KW_OMITTED_TOO_LARGE ? ROW_LARGE : ROW_NOT_READ;
+        of->state = ROW_NOT_READ;
     } else if (of->row->cells_count == 0) {
         of->state = ROW_ABSENT;
         of->newest_ms = KW_HINT_NO_TIME;
@@ -576,12 +619,14 @@ kw_hinted_judge(kw_hinted *hinted, size_t index, const kw_hinted_end *end, kw_hi
     if (!judged || of->state == ROW_ABSENT || of->state == ROW_OUTSIDE)
         return KW_HINTED_DROPPED;
     *ret_row = (kw_hinted_row){of->placement, of->row};
-    if (of->state == ROW_LARGE || of->state == ROW_NOT_READ)
-        return of->state == ROW_LARGE ? KW_HINTED_LARGE : KW_HINTED_NOT_READ;
+    if (of->state == ROW_NOT_READ)
+        return KW_HINTED_NOT_READ;
     if ((!first || of->state == ROW_UNDECODABLE) &&
         !kw_reader_decode(hinted->spec.reader, of->placement, of->row, &of->found, ret_error))
         return KW_HINTED_UNDECODABLE;
-    return is_returned(hinted, of, number, of->found, end) ? KW_HINTED_RETURNED : KW_HINTED_DROPPED;
+    if (!is_returned(hinted, of, number, of->found, end))
+        return KW_HINTED_DROPPED;
+    return of->is_large ? KW_HINTED_LARGE : KW_HINTED_RETURNED;
 }
 
 bool

@@ -9,7 +9,7 @@ import unittest
 
 from changing import apply, keyway, put_all, status, wait_until_ended
 from coming_back import STORE, ComingBackCase
-from keyway_gateway import plain, record, wait_until
+from keyway_gateway import Gateway, plain, record, wait_until
 from keyway_thrift.ttypes import Code, KeywayError, Query
 
 ROWS = 40
@@ -281,6 +281,32 @@ class HintSteps(ComingBackCase):
             self.refuse(gateway, text, "table orders: its rows were written with atomics: false, and this policy has atomics: true, "
                         "which cannot change while the table has rows, because the key of path by_state has fields that can change")
         self.expect(gateway, path="by_state")
+
+    # --- large rows -------------------------------------------------------------------------------
+
+    def test_large_row(self):
+        """A query fails if it has to return a row larger than a frame, and not if it meets an old hint of such a row."""
+        gateway = Gateway("limits: {{frame: 64KiB}}\n" + self.settings())
+        gateway.__enter__()
+        self.addCleanup(gateway.__exit__, None, None, None)
+        apply(gateway, self.tables(BY_STATE, fields=FIELDS + "      one: string\n      two: string\n"), 0)
+        self.put(gateway)
+        for number in (0, ROWS // 2, ROWS - 1):
+            for fields in ({"one": "1" * 50_000}, {"two": "2" * 50_000}, {"state": "paid"}):
+                put_all(gateway, "orders", [record(no=f"o{number:04}", seller=f"s{number % 3}", **fields)])
+        data = gateway.data()
+        try:
+            found = data.scan(Query(table="orders", path="by_state", page_rows=1000, bound=record(state="new"))).rows
+            self.assertEqual([plain(row)["no"] for row in found], [f"o{i:04}" for i in range(1, ROWS - 1) if i != ROWS // 2])
+            paid = Query(table="orders", path="by_state", page_rows=1000, bound=record(state="paid"))
+            with self.assertRaises(KeywayError) as caught:
+                data.scan(paid)
+            self.assertEqual(caught.exception.code, Code.LIMIT)
+            self.assertIn("o0000", caught.exception.message)
+            paid.columns = ["state", "n"]
+            self.assertEqual([plain(row)["n"] for row in data.scan(paid).rows], [0, ROWS // 2, ROWS - 1])
+        finally:
+            data.close()
 
     # --- what the command shows -------------------------------------------------------------------
 
