@@ -279,8 +279,6 @@ typedef struct kw_model_server {
 typedef struct kw_model_hbase {
     const kw_model_server *servers; /* Thrift2 servers */
     size_t servers_count;
-    bool framed;  /* false: buffered */
-    bool compact; /* false: binary */
     kw_model_tls tls;
     int64_t channels;          /* per server and process: 8 */
     int64_t max_clock_skew_ms; /* maximum difference between the clocks of region servers: 20 */

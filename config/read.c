@@ -236,13 +236,28 @@ read_setting(kw_read *read, const kw_section *section, const kw_setting *setting
 
 /* --- sections --------------------------------------------------------------------------------- */
 
+static const kw_unneeded_setting *
+find_unneeded(const kw_section *section, const char *name)
+{
+    for (const kw_unneeded_setting *at = section->unneeded; at && at->name; at++)
+        if (strcmp(at->name, name) == 0)
+            return at;
+    return NULL;
+}
+
 static void
 find_unknown(kw_read *read, const kw_section *section, const kw_node *map)
 {
     g_autofree const char **names = kw_section_names(section);
-    for (size_t i = 0; i < map->count; i++)
-        if (!kw_section_find(section, map->keys[i]->text))
-            kw_read_unknown(read, map->keys[i], "setting", names);
+    for (size_t i = 0; i < map->count; i++) {
+        const kw_node *key = map->keys[i];
+        const kw_unneeded_setting *unneeded = find_unneeded(section, key->text);
+        if (unneeded)
+            kw_read_problem(read, key->mark, "remove it", "%s is no longer needed: %s", key->text,
+                            unneeded->reason);
+        else if (!kw_section_find(section, key->text))
+            kw_read_unknown(read, key, "setting", names);
+    }
 }
 
 static void

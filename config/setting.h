@@ -67,21 +67,28 @@ typedef struct kw_setting {
     const char *holds; /* documentation of a default that is not a fixed text */
 } kw_setting;
 
+/* A setting that a section had once: a file that still has it gets this reason. */
+typedef struct kw_unneeded_setting {
+    const char *name; /* NULL ends the list */
+    const char *reason;
+} kw_unneeded_setting;
+
 #define KW_OFFSET_NONE SIZE_MAX
 
 struct kw_section {
     const char *title; /* "a listener" */
     const char *about;
     const kw_setting *settings;
-    const char *shorthand; /* the setting for a plain value; NULL: a map is required */
-    size_t size;           /* of the struct */
-    size_t mark_offset;    /* kw_mark: where it begins (in a MAP: its name) */
-    size_t name_offset;    /* const char *: its name in a MAP */
-    size_t switch_offset;  /* bool: `off` makes it false, anything else true */
-    bool on;               /* value of the switch if the section is absent */
-    size_t valid_offset;   /* bool: true if the section has no problem; 0: not needed */
-    kw_name_rule key_rule; /* of the names in a MAP */
-    bool check_always;     /* even if something inside is invalid */
+    const kw_unneeded_setting *unneeded; /* NULL: none */
+    const char *shorthand;               /* the setting for a plain value; NULL: a map is required */
+    size_t size;                         /* of the struct */
+    size_t mark_offset;                  /* kw_mark: where it begins (in a MAP: its name) */
+    size_t name_offset;                  /* const char *: its name in a MAP */
+    size_t switch_offset;                /* bool: `off` makes it false, anything else true */
+    bool on;                             /* value of the switch if the section is absent */
+    size_t valid_offset;                 /* bool: true if the section has no problem; 0: not needed */
+    kw_name_rule key_rule;               /* of the names in a MAP */
+    bool check_always;                   /* even if something inside is invalid */
     void (*check)(struct kw_read *read, const struct kw_node *node, void *section);
 };
 

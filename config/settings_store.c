@@ -76,8 +76,6 @@ static const kw_section server_section = {
 
 /* In the order of kw_store_kind. */
 static const char *const kinds[] = {"embedded", "hbase", NULL};
-static const char *const transports[] = {"buffered", "framed", NULL};
-static const char *const protocols[] = {"binary", "compact", NULL};
 
 static const kw_setting store_settings[] = {
     {.name = "kind",
@@ -119,22 +117,9 @@ static const kw_setting store_settings[] = {
      .most = 256,
      .section = &server_section,
      .only = HBASE,
-     .about = "The Thrift2 servers, host:port. The default port is 9090.",
+     .about = "The Thrift2 servers, host:port. The default port is 9090. The gateway finds out whether a "
+              "server is buffered or framed, binary or compact.",
      .holds = "none; the hbase store needs at least one"},
-    {.name = "transport",
-     .kind = KW_KIND_EITHER,
-     .offset = offsetof(kw_draft, model.store.hbase.framed),
-     .choices = transports,
-     .fallback = "buffered",
-     .only = HBASE,
-     .about = "The transport of the servers. framed: the servers run with the option -f."},
-    {.name = "protocol",
-     .kind = KW_KIND_EITHER,
-     .offset = offsetof(kw_draft, model.store.hbase.compact),
-     .choices = protocols,
-     .fallback = "binary",
-     .only = HBASE,
-     .about = "The protocol of the servers. compact: the servers run with the option -c."},
     {.name = "tls",
      .kind = KW_KIND_SECTION,
      .offset = offsetof(kw_draft, model.store.hbase.tls),
@@ -199,10 +184,15 @@ static const kw_setting store_settings[] = {
     {.name = NULL},
 };
 
+#define FINDS_OUT "the gateway finds out how each server communicates"
+static const kw_unneeded_setting unneeded[] = {
+    {"transport", FINDS_OUT}, {"protocol", FINDS_OUT}, {NULL, NULL}};
+
 const kw_section kw_store_section = {
     .title = "the store",
     .about = "The store that holds the rows.",
     .settings = store_settings,
+    .unneeded = unneeded,
     .size = sizeof(kw_draft),
     .mark_offset = offsetof(kw_draft, model.store.mark),
     .name_offset = KW_OFFSET_NONE,

@@ -44,10 +44,9 @@ same_embedded(const kw_model_embedded *a, const kw_model_embedded *b)
 static bool
 same_hbase(const kw_model_hbase *a, const kw_model_hbase *b)
 {
-    bool same = a->servers_count == b->servers_count && a->framed == b->framed && a->compact == b->compact &&
-                same_tls(&a->tls, &b->tls) && a->channels == b->channels &&
-                a->max_clock_skew_ms == b->max_clock_skew_ms && a->client_pause_ms == b->client_pause_ms &&
-                a->late_ms == b->late_ms;
+    bool same = a->servers_count == b->servers_count && same_tls(&a->tls, &b->tls) &&
+                a->channels == b->channels && a->max_clock_skew_ms == b->max_clock_skew_ms &&
+                a->client_pause_ms == b->client_pause_ms && a->late_ms == b->late_ms;
     for (size_t i = 0; same && i < a->servers_count; i++)
         same = same_text(a->servers[i].host, b->servers[i].host) && a->servers[i].port == b->servers[i].port;
     return same;

@@ -24,5 +24,8 @@ void kw_contract_add_tests(const char *prefix, kw_contract_factory factory);
  * factory opens store/order. */
 void kw_contract_add_tests_of_order(const char *prefix, kw_contract_factory factory);
 
+/* True if the store cannot give new tables the attributes of families, because its server is framed. */
+extern bool kw_contract_loses_attributes;
+
 /* Drops the tables that the tests created. */
 void kw_contract_finish(void);

@@ -28,7 +28,6 @@ kw_simulated_place_start(kw_model_hbase *settings)
     server.port = port;
     settings->servers = &server;
     settings->servers_count = 1;
-    settings->framed = settings->compact = true;
 }
 
 kw_store *

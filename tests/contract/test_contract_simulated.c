@@ -13,6 +13,7 @@ main(int argc, char **argv)
 {
     seeded_init(&argc, &argv);
     g_autofree char *prefix = g_strdup_printf("kws_%d", (int)getpid());
+    kw_contract_loses_attributes = true;
     kw_contract_add_tests(prefix, kw_simulated_place_open);
     int failed = g_test_run();
     kw_contract_finish();

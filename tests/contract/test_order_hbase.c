@@ -39,7 +39,6 @@ static bool
 find_hbase(bool framed)
 {
     kw_hbase_place *place = kw_hbase_place_find(framed); /* lives as long as the process */
-    settings.framed = settings.compact = framed;
     server = (kw_model_server){.host = place->host, .port = place->port};
     if (!place->host)
         printf("1..0 # SKIP %s\n", place->why);

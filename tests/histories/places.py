@@ -348,7 +348,7 @@ class Sim(Place):
 
     def store(self):
         servers = ", ".join(f"\"127.0.0.1:{port}\"" for port in self.servers)
-        return (f"  kind: hbase\n  servers: [{servers}]\n  transport: framed\n  protocol: compact\n"
+        return (f"  kind: hbase\n  servers: [{servers}]\n"
                 "  create_missing: true\n" + self.late)
 
     def send(self, command):
@@ -434,7 +434,7 @@ class HBase(Place):
 
     def store(self):
         servers = ", ".join(f"\"{server}\"" for server in self.servers)
-        return (f"  kind: hbase\n  servers: [{servers}]\n  transport: framed\n  protocol: compact\n"
+        return (f"  kind: hbase\n  servers: [{servers}]\n"
                 f"  create_missing: true\n  catalog: catalog_{self.suffix}\n")
 
     def paths_are_judged(self):

@@ -164,7 +164,7 @@ class Rounds(threading.Thread):
             store = f"{{{{kind: embedded, path: {{folder}}/data, backup_folder: {{folder}}, catalog: {catalog}}}}}"
         else:
             servers = ", ".join(f"'127.0.0.1:{port}'" for port in self.ports)
-            store = (f"{{{{kind: hbase, servers: [{servers}], transport: framed, protocol: compact, create_missing: true, "
+            store = (f"{{{{kind: hbase, servers: [{servers}], create_missing: true, "
                      f"catalog: {catalog}, late: 1min}}}}")
         settings = SETTINGS.replace("STORE", store).replace("DRAIN", drain)
         if text:

@@ -47,7 +47,7 @@ def policy_for(store):
         where = "{{kind: embedded, path: {folder}/data}}"
     else:
         servers = hbase_servers()
-        where = (f"{{{{kind: hbase, servers: [{servers['KW_HBASE_FRAMED']}], client_pause: 1min, transport: framed, protocol: compact, "
+        where = (f"{{{{kind: hbase, servers: [{servers['KW_HBASE_FRAMED']}], client_pause: 1min, "
                  f"create_missing: true, catalog: {name}_catalog}}}}")
     return POLICY.replace("STORE", where).replace("NAME", name)
 

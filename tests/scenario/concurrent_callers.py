@@ -42,7 +42,7 @@ def hbase_place():
 
 def policy(store, name, strange):
     if store == "hbase":
-        lines = (f"  kind: hbase\n  servers: [\"{hbase_place()}\"]\n  transport: framed\n  protocol: compact\n"
+        lines = (f"  kind: hbase\n  servers: [\"{hbase_place()}\"]\n"
                  f"  create_missing: true\n  catalog: {name}_catalog")
     else:
         lines = "  kind: embedded\n  path: {folder}/data"

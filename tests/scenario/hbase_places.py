@@ -52,7 +52,7 @@ class Simulated:
     def store(self, name, more=""):
         """The section `store` of a policy; `more` are further settings, each on a line with two spaces before it."""
         servers = ", ".join(f'"127.0.0.1:{port}"' for port in self.ports)
-        return (f"store:\n  kind: hbase\n  servers: [{servers}]\n  transport: framed\n  protocol: compact\n"
+        return (f"store:\n  kind: hbase\n  servers: [{servers}]\n"
                 f"  create_missing: true\n  catalog: {name}_catalog\n{more}")
 
     def send(self, command):

@@ -330,7 +330,7 @@ def policy_for(store, names):
     where = "{kind: embedded, path: FOLDER/data}"
     if store == "hbase":
         servers = hbase_servers()
-        where = (f"{{kind: hbase, servers: [{servers['KW_HBASE_FRAMED']}], transport: framed, protocol: compact, "
+        where = (f"{{kind: hbase, servers: [{servers['KW_HBASE_FRAMED']}], "
                  f"create_missing: true, catalog: {name}_catalog}}")
     tables = "".join(f"  {name}_{one}:{rules['text']}" for one, rules in names.items())
     text = f"listen: 127.0.0.1:0\nadmin: 127.0.0.1:0\nlimits: {{ranges: 30}}\nhints: {{keep: 5s}}\nstore: {where}\ntables:\n{tables}"

@@ -135,7 +135,7 @@ def policy_for(store, chance):
         where = "{kind: embedded, path: FOLDER/data}"
     else:
         servers = hbase_servers()
-        where = (f"{{kind: hbase, servers: [{servers['KW_HBASE_FRAMED']}], transport: framed, protocol: compact, "
+        where = (f"{{kind: hbase, servers: [{servers['KW_HBASE_FRAMED']}], "
                  f"create_missing: true, catalog: {name}_catalog}}")
     tables = [f"{name}_{number}" for number in range(TABLES)]
     text = (f"listen: 127.0.0.1:0\nadmin: 127.0.0.1:0\ntimeouts: {{call: 100s}}\nstore: {where}\ntables:\n"

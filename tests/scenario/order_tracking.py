@@ -245,9 +245,8 @@ def store_of(form):
         return "{{kind: embedded, path: {folder}/data}}", "order_events"
     addresses = hbase_servers()
     servers = addresses["KW_HBASE_BUFFERED" if form == "buffered" else "KW_HBASE_FRAMED"]
-    mode = "transport: framed, protocol: compact, " if form == "framed" else ""
     name = f"scenario_{form}_{os.getpid()}_{int(time.time())}"
-    return f"{{{{kind: hbase, servers: [{servers}], {mode}create_missing: true, catalog: {name}_catalog}}}}", name
+    return f"{{{{kind: hbase, servers: [{servers}], create_missing: true, catalog: {name}_catalog}}}}", name
 
 
 def main():

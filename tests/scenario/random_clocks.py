@@ -46,7 +46,7 @@ class Place:
         self.where = "{kind: embedded, path: FOLDER/data}"
         if self.is_hbase:
             servers = hbase_servers()
-            self.where = (f"{{kind: hbase, servers: [{servers['KW_HBASE_FRAMED']}], transport: framed, protocol: compact, "
+            self.where = (f"{{kind: hbase, servers: [{servers['KW_HBASE_FRAMED']}], "
                           f"create_missing: true, catalog: {self.run}catalog}}")
 
     def table_name(self):

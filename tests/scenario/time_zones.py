@@ -214,7 +214,7 @@ class TwoGateways(Case):
             self.addCleanup(servers.kill)
             self.assertEqual(servers.stdout.readline(), "ok\n")
             policy = ("listen: 127.0.0.1:0\nadmin: 127.0.0.1:0\nloops: 1\nstore:\n  kind: hbase\n  create_missing: true\n"
-                      f"  servers: ['127.0.0.1:{ports[0]}', '127.0.0.1:{ports[1]}']\n  transport: framed\n  protocol: compact\n"
+                      f"  servers: ['127.0.0.1:{ports[0]}', '127.0.0.1:{ports[1]}']\n"
                       ) + tables().replace("{", "{{").replace("}", "}}")
             first = self.start(policy, self.edition("old"))
             wait_until(lambda: first.ready()["ready"], "the first gateway to serve")

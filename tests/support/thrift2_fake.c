@@ -196,6 +196,21 @@ is_not_reading(thrift2_fake *fake)
     return no_reads;
 }
 
+/* Like a server of HBase that gets a message in another form: it closes the connection, or takes the length
+ * of a frame for that of a name and waits. */
+static bool
+understands(connection *self, kw_wire_form form)
+{
+    kw_wire_form own = self->fake->form;
+    uint8_t rest[256];
+    if (form.framed == own.framed && form.protocol == own.protocol)
+        return true;
+    if (form.framed && !own.framed && own.protocol == KW_WIRE_BINARY)
+        while (receive(self, rest, sizeof rest) > 0)
+            ;
+    return false;
+}
+
 static void
 serve_all(connection *self)
 {
@@ -208,7 +223,7 @@ serve_all(connection *self)
         kw_wire_progress progress =
             kw_wire_reader_next(reader, kw_buffer_bytes(&in), &payload, &consumed, NULL, NULL);
         if (progress == KW_WIRE_MESSAGE) {
-            good = serve(self, payload);
+            good = understands(self, kw_wire_reader_form(reader)) && serve(self, payload);
             kw_buffer_consume(&in, consumed);
             continue;
         }

@@ -43,12 +43,12 @@ typedef struct kw_hbase_store {
     kw_store base;
     kw_model_hbase settings; /* a deep copy */
     kw_hbase_tuning tuning;
-    kw_wire_form form;
     kw_tls_context *tls; /* NULL: no TLS */
     char *about;
     _Atomic uint32_t handles;
     _Atomic uint32_t ready;     /* READY and RETIRED channels of all store handles */
     _Atomic uint32_t *channels; /* channels of all store handles, per server */
+    _Atomic uint8_t *forms;     /* per server: the form in which it answered last (link/forms.h) */
     _Atomic bool *failing;      /* per server: its failure was logged, and no channel was ready since */
     kw_mutex mutex;             /* guards why */
     char why[400];              /* the last failure to connect; "": no failure yet */

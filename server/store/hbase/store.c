@@ -101,6 +101,7 @@ free_store(kw_store *base)
     g_free((char *)store->settings.tls.ca);
     g_free((char *)store->settings.tls.server_name);
     g_free(store->channels);
+    g_free(store->forms);
     g_free(store->failing);
     kw_tls_context_free(store->tls);
     kw_mutex_clear(&store->mutex);
@@ -167,9 +168,8 @@ static char *
 describe(const kw_hbase_store *store)
 {
     const kw_model_hbase *settings = &store->settings;
-    return g_strdup_printf("hbase via %zu Thrift2 server%s (%s %s%s)", settings->servers_count,
-                           settings->servers_count == 1 ? "" : "s", settings->framed ? "framed" : "buffered",
-                           settings->compact ? "compact" : "binary", store->tls ? ", TLS" : "");
+    return g_strdup_printf("hbase via %zu Thrift2 server%s%s", settings->servers_count,
+                           settings->servers_count == 1 ? "" : "s", store->tls ? " (TLS)" : "");
 }
 
 const kw_hbase_tuning kw_hbase_tuning_default = {
@@ -209,11 +209,10 @@ kw_hbase_open_tuned(const kw_model_hbase *settings, const kw_hbase_tuning *tunin
     kw_hbase_store *store = g_new0(kw_hbase_store, 1);
     store->base.class = &store_class;
     store->tls = tls;
-    store->form.protocol = settings->compact ? KW_WIRE_COMPACT : KW_WIRE_BINARY;
-    store->form.framed = settings->framed;
     store->tuning = *tuning;
     copy_settings(store, settings);
     store->channels = g_new0(_Atomic uint32_t, settings->servers_count);
+    store->forms = g_new0(_Atomic uint8_t, settings->servers_count);
     store->failing = g_new0(_Atomic bool, settings->servers_count);
     kw_mutex_init(&store->mutex);
     kw_mutex_init(&store->clock.lock);

@@ -20,9 +20,8 @@
 
 static const char settings[] = "listen: 127.0.0.1:0\nadmin: off\nlog: {level: %s}\npolicy: {source: store}\n";
 static const char embedded[] = "store: {kind: embedded, path: '%s/data'}\n";
-static const char hbase[] =
-    "gateway_id: %s_%zu\nstore:\n  kind: hbase\n  servers: ['%s']\n  transport: framed\n  protocol: compact\n"
-    "  create_missing: true\n  catalog: %s_catalog\n  late: 2s\n";
+static const char hbase[] = "gateway_id: %s_%zu\nstore:\n  kind: hbase\n  servers: ['%s']\n"
+                            "  create_missing: true\n  catalog: %s_catalog\n  late: 2s\n";
 static const char fields[] =
     "tables:\n  " TABLE ":\n    fields: {id: string, ts: timestamp, a: bytes, b: bytes, c: bytes}\n";
 static const char placed[] = "    store_table: %s\n    splits: {algorithm: rule, regions: 16}\n";

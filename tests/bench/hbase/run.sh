@@ -75,10 +75,8 @@ else
   . "$hbase/env"
   server_pids=$(cat "$hbase/master.pid" "$hbase/thrift-$form.pid" | paste -sd,)
 fi
-place=$KW_HBASE_FRAMED transport=framed protocol=compact
-if [ $form = buffered ]; then
-  place=$KW_HBASE_BUFFERED transport=buffered protocol=binary
-fi
+place=$KW_HBASE_FRAMED
+[ $form = framed ] || place=$KW_HBASE_BUFFERED
 if [ -n "$delay" ]; then
   exec 4< <(exec python3 "$here/slow_link.py" "${place##*:}" "$delay")
   started+=($!)
@@ -86,8 +84,7 @@ if [ -n "$delay" ]; then
   place=127.0.0.1:$link
 fi
 read -r port admin before_port before_admin < <(free_ports 4)
-sed -e "s/@PORT@/$port/; s/@ADMIN@/$admin/; s/@PLACE@/$place/; s/@TRANSPORT@/$transport/; s/@PROTOCOL@/$protocol/" \
-  "$here/policy.yaml.in" >"$work/policy.yaml"
+sed -e "s/@PORT@/$port/; s/@ADMIN@/$admin/; s/@PLACE@/$place/" "$here/policy.yaml.in" >"$work/policy.yaml"
 # Arguments: name, buckets, store table. Its query is for the newest event of all buckets.
 events_table() {
   local bucket="salt: {buckets: $2, of: [id]}"

@@ -221,7 +221,7 @@ serve_all(connection *of)
         kw_wire_progress progress =
             kw_wire_reader_next(reader, kw_buffer_bytes(&in), &payload, &consumed, NULL, NULL);
         if (progress == KW_WIRE_MESSAGE) {
-            good = serve(of, payload);
+            good = kw_wire_reader_form(reader).framed && serve(of, payload);
             kw_buffer_consume(&in, consumed);
             continue;
         }

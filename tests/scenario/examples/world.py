@@ -55,7 +55,7 @@ def policy_of(examples, store, redis):
     else:
         prefix = f"examples_{os.getpid()}_{int(time.time())}_"
         tables = on_hbase(tables, prefix)
-        where = f"servers: [{hbase_servers()['KW_HBASE_FRAMED']}], transport: framed, protocol: compact"
+        where = f"servers: [{hbase_servers()['KW_HBASE_FRAMED']}]"
         head = HEAD.replace("STORE", f"{{kind: hbase, {where}, create_missing: true, catalog: {prefix}catalog}}")
     # The tests write records with fixed dates, independent of the date of the run.
     sequences = f"sequences: {{redis: \"redis://{redis}\", keep: 3650d}}\n" if redis else "sequences: {keep: 3650d}\n"

@@ -63,8 +63,6 @@ KW_TEST(test_store_defaults, "/config/reader/defaults/store")
     g_assert_cmpuint(hbase->servers_count, ==, 1);
     g_assert_cmpstr(hbase->servers[0].host, ==, "h");
     g_assert_cmpint(hbase->servers[0].port, ==, 9090);
-    g_assert_false(hbase->framed);
-    g_assert_false(hbase->compact);
     g_assert_false(hbase->tls.enabled);
     g_assert_cmpint(hbase->channels, ==, 8);
     g_assert_cmpint(hbase->late_ms, ==, 21 * 60 * 1000);
@@ -183,8 +181,6 @@ KW_TEST(test_hbase_settings, "/config/reader/every/hbase")
     g_assert_cmpint(hbase->servers[1].port, ==, 9191);
     g_assert_cmpstr(hbase->servers[2].host, ==, "::1");
     g_assert_cmpint(hbase->servers[2].mark.line, ==, 5);
-    g_assert_true(hbase->framed);
-    g_assert_true(hbase->compact);
     g_assert_true(hbase->tls.enabled);
     g_assert_cmpstr(hbase->tls.ca, ==, "ca.pem");
     g_assert_cmpstr(hbase->tls.certificate, ==, "c.pem");

@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "store/hbase/handle.h"
+#include "store/hbase/hbase_store.h"
 #include "store/hbase/thrift2/convert.h"
 
 /* HBase retries calls on a disabled table for most of a minute, longer on a busy machine. */
@@ -26,14 +27,10 @@ const kw_hbase_tuning bed_tuning = {.pipeline = 1,
                                     .retry_percent = 20};
 
 kw_model_hbase
-bed_settings(const kw_model_server *servers, size_t count, bool framed, bool compact)
+bed_settings(const kw_model_server *servers, size_t count)
 {
-    return (kw_model_hbase){.client_pause_ms = 100,
-                            .servers = servers,
-                            .servers_count = count,
-                            .framed = framed,
-                            .compact = compact,
-                            .channels = 2};
+    return (kw_model_hbase){
+        .client_pause_ms = 100, .servers = servers, .servers_count = count, .channels = 2};
 }
 
 void
@@ -44,6 +41,8 @@ bed_open(bed *in, const kw_model_hbase *settings)
     in->store = kw_hbase_open_tuned(settings, &in->tuning, &error);
     g_assert_cmpstr(error.text, ==, "");
     g_assert_nonnull(in->store);
+    for (size_t i = 0; i < settings->servers_count; i++)
+        atomic_store(&((kw_hbase_store *)in->store)->forms[i], in->form);
     in->handle = kw_store_open_handle(in->store, in->loop);
 }
 

@@ -7,6 +7,7 @@
 
 typedef struct bed {
     kw_hbase_tuning tuning; /* set before bed_open */
+    uint8_t form;           /* the same: the form that is tried first (store/hbase/link/forms.h) */
     kw_loop *loop;
     kw_store *store;
     kw_store_handle *handle;
@@ -29,7 +30,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(answer, answer_clear)
 /* Defaults for tests: short times. */
 extern const kw_hbase_tuning bed_tuning;
 /* Two channels. */
-kw_model_hbase bed_settings(const kw_model_server *servers, size_t count, bool framed, bool compact);
+kw_model_hbase bed_settings(const kw_model_server *servers, size_t count);
 
 void bed_open(bed *in, const kw_model_hbase *settings);
 void bed_close(bed *in);

@@ -2,9 +2,16 @@
 
 #include "base/log.h"
 #include "store/hbase/hbase_store.h"
+#include "store/hbase/link/forms.h"
 
 const kw_wire_form fixture_forms[4] = {
     {KW_WIRE_BINARY, false}, {KW_WIRE_BINARY, true}, {KW_WIRE_COMPACT, false}, {KW_WIRE_COMPACT, true}};
+
+static bool
+is_form(uint8_t number, kw_wire_form form)
+{
+    return kw_hbase_form(number).framed == form.framed && kw_hbase_form(number).protocol == form.protocol;
+}
 
 kw_model_hbase
 fixture_init(fixture *on, size_t fakes, kw_wire_form form)
@@ -18,7 +25,9 @@ fixture_init(fixture *on, size_t fakes, kw_wire_form form)
     }
     on->bed.tuning = bed_tuning;
     on->bed.tuning.connect_timeout_ms = 60000;
-    return bed_settings(on->servers, fakes, form.framed, form.protocol == KW_WIRE_COMPACT);
+    while (!is_form(on->bed.form, form))
+        on->bed.form++;
+    return bed_settings(on->servers, fakes);
 }
 
 void

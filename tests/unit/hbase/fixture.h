@@ -12,9 +12,9 @@ typedef struct fixture {
 
 extern const kw_wire_form fixture_forms[4];
 
-/* Starts the fakes. fixture_open opens the bed, so that a test can prepare the fakes in between. Returns
- * bed_settings for these fakes. on->bed.tuning has a long connect_timeout, so that no server counts as silent
- * on a stalled machine. */
+/* Starts the fakes, in a form that the store knows already. fixture_open opens the bed, so that a test can
+ * prepare the fakes in between. Returns bed_settings for these fakes. on->bed.tuning has a long
+ * connect_timeout, so that no server counts as silent on a stalled machine. */
 kw_model_hbase fixture_init(fixture *on, size_t fakes, kw_wire_form form);
 void fixture_open(fixture *on, const kw_model_hbase *settings);
 /* The same, but without the store's own calls (the heartbeats of the clock and the probe of FuzzyRowFilter),

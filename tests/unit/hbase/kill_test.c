@@ -1,7 +1,8 @@
-/* A Thrift2 server of a real HBase is killed, restarted, and stopped with SIGSTOP during writes and scans.
- * There are two servers: the victim and the fixture's framed one. Acknowledged writes must be visible, failed
- * ones must not, and a scan returns every row once. */
+/* A Thrift2 server of a real HBase is killed, restarted, also in another form, and stopped with SIGSTOP
+ * during writes and scans. There are two servers: the victim and the fixture's framed one. Acknowledged
+ * writes must be visible, failed ones must not, and a scan returns every row once. */
 #include "real.h"
+#include "store/hbase/hbase_store.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -278,7 +279,7 @@ static void
 test_deadline_of_frozen(void)
 {
     bed alone = {.tuning = bed_tuning};
-    kw_model_hbase settings = bed_settings(&servers[0], 1, true, true);
+    kw_model_hbase settings = bed_settings(&servers[0], 1);
     alone.tuning.connect_timeout_ms = 30000; /* so that the deadline ends the calls */
     bed_open(&alone, &settings);
     bed_await_ready(&alone);
@@ -297,6 +298,31 @@ test_deadline_of_frozen(void)
     bed_close(&alone);
 }
 
+/* --- the form of the server changes ------------------------------------------------------------ */
+
+static void
+test_every_form(void)
+{
+    static const char *const forms[] = {"buffered-binary", "buffered-compact", "framed-binary",
+                                        "framed-compact"};
+    bed alone = {.tuning = bed_tuning};
+    kw_model_hbase settings = bed_settings(&servers[0], 1);
+    bed_open(&alone, &settings);
+    for (uint8_t i = 0; i < G_N_ELEMENTS(forms); i++) {
+        g_autofree char *command = g_strdup_printf("start victim %s %u", forms[i], servers[0].port);
+        bed_await_ready(&alone);
+        g_free(real_thrift("kill victim"));
+        bed_run_loop(&alone, 300);
+        g_free(real_thrift(command));
+        bed_await_ready(&alone);
+        answer got = bed_get(&alone, table, "s00000", 60000);
+        g_assert_cmpstr(got.error.text, ==, "");
+        answer_clear(&got);
+        g_assert_cmpuint(atomic_load(&((kw_hbase_store *)alone.store)->forms[0]), ==, i);
+    }
+    bed_close(&alone);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -305,7 +331,7 @@ main(int argc, char **argv)
     g_assert_true(framed);
     g_autofree char *port = real_thrift("start victim framed-compact");
     servers[0] = (kw_model_server){.host = "127.0.0.1", .port = (uint16_t)strtoul(port, NULL, 10)};
-    kw_model_hbase settings = bed_settings(servers, 2, true, true);
+    kw_model_hbase settings = bed_settings(servers, 2);
     settings.channels = 4;
     on.tuning = bed_tuning;
     on.tuning.connect_timeout_ms = SILENCE_MS;
@@ -320,6 +346,7 @@ main(int argc, char **argv)
     g_test_add_func("/hbase/kill/freeze-under-unstamped", test_freeze_under_unstamped);
     g_test_add_func("/hbase/kill/under-scan", test_kill_under_scan);
     g_test_add_func("/hbase/kill/deadline-of-frozen", test_deadline_of_frozen);
+    g_test_add_func("/hbase/kill/every-form", test_every_form);
     int failed = g_test_run();
     answer dropped = bed_drop(&on, table);
     answer_clear(&dropped);

@@ -286,7 +286,7 @@ main(int argc, char **argv)
 {
     kw_model_server server;
     real_init(&argc, &argv, &server, &framed);
-    kw_model_hbase settings = bed_settings(&server, 1, framed, framed);
+    kw_model_hbase settings = bed_settings(&server, 1);
     on.tuning = bed_tuning;
     on.tuning.connect_timeout_ms = 30000; /* a busy HBase can be silent for seconds */
     bed_open(&on, &settings);

@@ -80,7 +80,7 @@ KW_TEST(test_refused, "/hbase/tls/refused")
 KW_TEST(test_bad_files, "/hbase/tls/bad-files")
 {
     kw_model_server server = {.host = "127.0.0.1", .port = 1};
-    kw_model_hbase settings = bed_settings(&server, 1, true, true);
+    kw_model_hbase settings = bed_settings(&server, 1);
     settings.tls = (kw_model_tls){
         .enabled = true, .certificate = "", .key = "", .ca = "/nowhere/ca.pem", .server_name = ""};
     kw_error error;

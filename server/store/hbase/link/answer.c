@@ -74,7 +74,7 @@ read_result(kw_hbase_pool *pool, kw_hbase_channel *channel, kw_hbase_call *call,
     kw_wire_limits limits = {.decoded_bytes = DECODED_MAX, .depth = KW_WIRE_DEPTH_DEFAULT};
     kw_arena_reset(pool->scratch);
     void *result = kw_arena_alloc0(pool->scratch, table->size);
-    if (!kw_wire_struct_decode(table, channel->settings->form.protocol, body, limits, pool->scratch, result,
+    if (!kw_wire_struct_decode(table, channel->form.protocol, body, limits, pool->scratch, result,
                                &ret_failure->error)) {
         kw_hbase_channel_close(channel, KW_HBASE_LOSS_BROKEN, "cannot decode a reply: %s",
                                ret_failure->error.text);
@@ -102,7 +102,7 @@ read_exception(kw_hbase_pool *pool, kw_hbase_channel *channel, const kw_hbase_ca
 {
     kw_wire_exception_type type = KW_WIRE_EXCEPTION_UNKNOWN;
     kw_bytes text = KW_BYTES_NONE;
-    bool read = kw_wire_exception_decode(channel->settings->form.protocol, message->body, &type, &text, NULL);
+    bool read = kw_wire_exception_decode(channel->form.protocol, message->body, &type, &text, NULL);
     kw_hbase_failure_of_exception(type, call->method, call->changes, ret_failure);
     log_error_text(pool, call, channel, text);
     /* After other exceptions the server may have read only a part of our request, so the next would hang. */

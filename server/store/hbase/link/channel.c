@@ -82,8 +82,11 @@ kw_hbase_channel_flush(kw_hbase_channel *channel)
 static bool
 encode(kw_hbase_channel *channel, kw_hb_method method, const void *args, kw_error *ret_error)
 {
-    const kw_hb_THBaseService_createTable_args *table = args;
-    kw_wire_form form = channel->settings->form;
+    kw_wire_form form = channel->form;
+    g_autoptr(kw_arena) arena = NULL;
+    const kw_hb_THBaseService_createTable_args *framed_table = NULL;
+    if (form.framed && method == KW_HB_THBaseService_createTable)
+        args = framed_table = kw_hbase_frames_args(args, arena = kw_arena_new());
     kw_buffer *to = channel->tls ? &channel->plain_out : &channel->out;
     const kw_wire_method *row = &kw_hb_methods[method];
     size_t mark = kw_wire_frame_begin(to, form);
@@ -99,8 +102,9 @@ encode(kw_hbase_channel *channel, kw_hb_method method, const void *args, kw_erro
                             "the request has %zu bytes; the Thrift2 servers accept at most %zu", size, max);
     }
     kw_wire_frame_end(to, form, mark);
-    if (form.framed && method == KW_HB_THBaseService_createTable && table->splitKeys.count)
-        kw_hbase_frames_cut(to, mark, form.protocol, table->splitKeys.items, table->splitKeys.count);
+    if (framed_table && framed_table->splitKeys.count)
+        kw_hbase_frames_cut(to, mark, form.protocol, framed_table->splitKeys.items,
+                            framed_table->splitKeys.count);
     return true;
 }
 
@@ -241,7 +245,7 @@ handle_message(kw_hbase_channel *channel, kw_bytes payload)
     kw_wire_message message;
     kw_error error;
     char why[160];
-    if (!kw_wire_message_decode(channel->settings->form.protocol, payload, &message, &error)) {
+    if (!kw_wire_message_decode(channel->form.protocol, payload, &message, &error)) {
         kw_hbase_channel_close(channel, KW_HBASE_LOSS_BROKEN, "%s", error.text);
         return;
     }
@@ -262,7 +266,7 @@ static bool
 form_is_ours(const kw_hbase_channel *channel)
 {
     kw_wire_form form = kw_wire_reader_form(channel->reader);
-    return form.framed == channel->settings->form.framed && form.protocol == channel->settings->form.protocol;
+    return form.framed == channel->form.framed && form.protocol == channel->form.protocol;
 }
 
 /* Handles the next message; false if it is incomplete or the channel is lost. */
@@ -285,9 +289,7 @@ read_message(kw_hbase_channel *channel, size_t *at)
         break;
     }
     if (!form_is_ours(channel)) {
-        kw_hbase_channel_close(channel, KW_HBASE_LOSS_BROKEN,
-                               "the server uses another transport or protocol than configured "
-                               "(framed/buffered, binary/compact)");
+        kw_hbase_channel_close(channel, KW_HBASE_LOSS_BROKEN, "the reply has another form");
         return false;
     }
     *at += consumed;
@@ -318,13 +320,7 @@ allocate_input(uv_handle_t *handle, size_t suggested, uv_buf_t *ret_space)
     ret_space->len = to->capacity - to->size;
 }
 
-static const char *
-closed_text(const kw_hbase_channel *channel)
-{
-    return channel->state == KW_HBASE_GREETING
-               ? "the server closed the connection before it answered; " KW_HBASE_FORM_HINT
-               : "closed by the server";
-}
+#define CLOSED "closed by the server"
 
 static bool
 decrypt(kw_hbase_channel *channel)
@@ -336,7 +332,7 @@ decrypt(kw_hbase_channel *channel)
     channel->network_in.size = 0;
     kw_hbase_channel_flush(channel);
     if (!good || (closed && channel->in.size == 0))
-        kw_hbase_channel_close(channel, KW_HBASE_LOSS_CLOSED, "%s", good ? closed_text(channel) : error.text);
+        kw_hbase_channel_close(channel, KW_HBASE_LOSS_CLOSED, "%s", good ? CLOSED : error.text);
     return channel->state < KW_HBASE_CHANNEL_LOST;
 }
 
@@ -350,7 +346,7 @@ on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *space)
         return;
     if (count < 0) {
         kw_hbase_channel_close(channel, KW_HBASE_LOSS_CLOSED, "%s",
-                               count == UV_EOF ? closed_text(channel) : uv_strerror((int)count));
+                               count == UV_EOF ? CLOSED : uv_strerror((int)count));
         return;
     }
     kw_buffer *to = channel->tls ? &channel->network_in : &channel->in;

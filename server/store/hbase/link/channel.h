@@ -5,9 +5,10 @@
  *                                       ping answered)           replies and closeScanner only)
  *   all but NEW --> LOST --> GONE (freed)
  *
- * A channel is READY only after the server has answered a ping, because a server at its connection limit
- * accepts connections and never answers. Thrift2 answers in order. A reply with an unexpected sequence id or
- * name means that the connection is out of step, so it is closed. One loop, one thread.
+ * A channel is READY only after the server has answered a ping: a server at its connection limit accepts
+ * connections and never answers, and the server can use another form (forms.h). Thrift2 answers in order. A
+ * reply with an unexpected sequence id or name means that the connection is out of step, so it is closed. One
+ * loop, one thread.
  */
 #pragma once
 
@@ -17,9 +18,6 @@
 
 #define KW_HBASE_PIPELINE_MAX 64
 #define KW_HBASE_REPLY_MAX ((size_t)64 * 1024 * 1024)
-/* Why a server that accepts a connection does not answer, most often. */
-#define KW_HBASE_FORM_HINT                                                                                   \
-    "store.transport or store.protocol can be wrong (hbase thrift2 -f: framed, -c: compact)"
 /* hbase.regionserver.thrift.framed.max_frame_size_in_mb is 2: after a longer request HBase disconnects. */
 #define KW_HBASE_FRAME_MAX ((size_t)2 * 1024 * 1024)
 
@@ -39,7 +37,6 @@ typedef enum kw_hbase_channel_state { /* only kw_hbase_channel_move (move.h) cha
 typedef struct kw_hbase_channel_settings {
     const char *host;
     uint16_t port;
-    kw_wire_form form;
     kw_tls_context *tls; /* NULL: no TLS */
     size_t reply_max;    /* KW_HBASE_REPLY_MAX */
 } kw_hbase_channel_settings;
@@ -56,6 +53,7 @@ typedef enum kw_hbase_loss {
     KW_HBASE_LOSS_SILENT,    /* a ping was not answered in time */
     KW_HBASE_LOSS_BROKEN,    /* a message is not the expected reply */
     KW_HBASE_LOSS_TOO_LARGE, /* the expected reply is larger than the limit */
+    KW_HBASE_LOSS_FOREIGN,   /* the server is not a Thrift2 server */
     KW_HBASE_LOSS_OURS       /* we closed it */
 } kw_hbase_loss;
 
@@ -66,6 +64,10 @@ struct kw_hbase_channel {
     GQueue pinned;         /* used by the pool: calls that wait for this channel */
     GQueue pins;           /* used by the pool: kw_hbase_pin */
     bool last_sent_pinned; /* used by the pool: the last call sent was a pinned one */
+
+    uint8_t form_number; /* see forms.h */
+    kw_wire_form form;
+    bool asked; /* LOST: the first ping was sent, and not answered */
 
     kw_hbase_channel_state state;
     kw_deadline open_deadline; /* for becoming READY; RETIRED: the time at which it is closed at the latest */

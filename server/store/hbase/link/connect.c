@@ -7,9 +7,6 @@
 #include "store/hbase/link/channel_private.h"
 #include "store/hbase/link/move.h"
 
-#include "base/log.h"
-#include "base/metrics.h"
-
 #include <netdb.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -37,8 +34,6 @@ free_if_unused(kw_hbase_channel *channel)
 {
     if (channel->resolving || channel->tcp_open)
         return;
-    if (channel->loss != KW_HBASE_LOSS_OURS)
-        kw_metrics_add(KW_METRIC_channels_failed, 1);
     kw_hbase_server_lost(channel);
     channel_free(channel);
 }
@@ -60,6 +55,8 @@ kw_hbase_channel_close(kw_hbase_channel *channel, kw_hbase_loss loss, const char
     va_start(arguments, format);
     vsnprintf(channel->why, sizeof channel->why, format, arguments);
     va_end(arguments);
+    channel->asked =
+        channel->state == KW_HBASE_GREETING && (!channel->tls || kw_tls_established(channel->tls));
     kw_hbase_channel_move(channel, KW_HBASE_CHANNEL_LOST);
     channel->loss = loss;
     if (channel->resolving)
@@ -196,6 +193,8 @@ kw_hbase_channel_open(kw_hbase_server *server, kw_deadline open_deadline)
     channel->opened_ns = kw_clock_mono_ns();
     channel->open_deadline = open_deadline;
     channel->next_sequence_id = 1;
+    channel->form_number = kw_hbase_form_choose(server);
+    channel->form = kw_hbase_form(channel->form_number);
     channel->reader = kw_wire_reader_new(server->settings.reply_max);
     uv_tcp_init(kw_loop_uv(loop), &channel->tcp);
     channel->tcp.data = channel;
@@ -213,17 +212,17 @@ is_thrift2(const kw_hbase_channel *channel, const kw_wire_message *message)
     kw_hb_THBaseService_getThriftServerType_result result;
     kw_wire_limits limits = {.decoded_bytes = 4096, .depth = KW_WIRE_DEPTH_DEFAULT};
     g_autoptr(kw_arena) arena = kw_arena_new();
-    return kw_wire_struct_decode(&kw_hb_THBaseService_getThriftServerType_result_wire,
-                                 channel->settings->form.protocol, message->body, limits, arena, &result,
-                                 NULL) &&
+    return kw_wire_struct_decode(&kw_hb_THBaseService_getThriftServerType_result_wire, channel->form.protocol,
+                                 message->body, limits, arena, &result, NULL) &&
            result.has_success && result.success == KW_HB_TThriftServerType_TWO;
 }
 
 void
 kw_hbase_channel_greeted(kw_hbase_channel *channel, const kw_wire_message *message)
 {
+    kw_hbase_form_worked(channel);
     if (!is_thrift2(channel, message)) {
-        kw_hbase_channel_close(channel, KW_HBASE_LOSS_BROKEN, "the server does not speak Thrift2");
+        kw_hbase_channel_close(channel, KW_HBASE_LOSS_FOREIGN, "the server does not speak Thrift2");
         return;
     }
     kw_hbase_channel_move(channel, KW_HBASE_READY);

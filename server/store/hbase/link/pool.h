@@ -26,6 +26,7 @@
 
 #include "store/hbase/hbase_store.h"
 #include "store/hbase/link/channel.h"
+#include "store/hbase/link/forms.h"
 #include "store/hbase/link/pace.h"
 
 #define KW_HBASE_CALL_MS 60000 /* a call without a deadline gets this one */
@@ -55,6 +56,7 @@ struct kw_hbase_server {
     char *name;      /* "host:port" */
     GQueue channels; /* all, including those that are closing */
     kw_hbase_channel *opening;
+    kw_hbase_form_trial trial;
     uint32_t outstanding; /* calls in flight whose deadline has not passed */
     bool suspect;         /* silent for too long: other servers are preferred */
     uint32_t losses;      /* channels lost with a call in flight, since the last reply */

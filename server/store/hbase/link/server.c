@@ -192,14 +192,17 @@ lose_pinned(kw_hbase_server *server, kw_hbase_channel *channel)
 static void
 judge_loss(kw_hbase_server *server, const kw_hbase_channel *channel, bool opening, uint32_t in_flight)
 {
-    bool quiet = channel->loss == KW_HBASE_LOSS_OURS || (in_flight == 0 && !opening);
+    bool ours = channel->loss == KW_HBASE_LOSS_OURS, quiet = ours || (in_flight == 0 && !opening);
     kw_log(quiet || opening ? KW_LOG_DEBUG : KW_LOG_WARN, "hbase", "channel lost",
            KW_LOG_FACT("server", server->name), KW_LOG_FACT("calls", in_flight),
            KW_LOG_FACT("reason", channel->why));
+    if (opening && !ours && kw_hbase_form_failed(channel))
+        return;
+    kw_metrics_add(KW_METRIC_channels_failed, !ours);
     if (quiet)
         return;
     if (opening) {
-        back_off(server, channel->why);
+        back_off(server, server->trial.tried ? server->trial.text : channel->why);
         if (channel->loss == KW_HBASE_LOSS_SILENT)
             close_if_silent(server, channel->opened_ns);
     } else if (channel->loss == KW_HBASE_LOSS_SILENT) {
@@ -330,10 +333,8 @@ tick_opening(kw_hbase_channel *channel, uint64_t now_ns)
 {
     if (channel->open_deadline <= now_ns)
         kw_hbase_channel_close(channel, KW_HBASE_LOSS_SILENT, "%s",
-                               channel->state == KW_HBASE_GREETING
-                                   ? "connected, but the server is silent; " KW_HBASE_FORM_HINT
-                                     ", or it has too many connections"
-                                   : "no connection within connect_timeout");
+                               channel->state == KW_HBASE_GREETING ? "silent, or too many connections"
+                                                                   : "no connection within connect_timeout");
     else if (channel->state == KW_HBASE_CONNECTING && channel->address_deadline <= now_ns)
         kw_hbase_channel_try_next_address(channel);
 }
@@ -453,11 +454,8 @@ kw_hbase_server_init(kw_hbase_server *server, kw_hbase_pool *pool, size_t index)
     const kw_model_server *where = &store->settings.servers[index];
     server->index = index;
     server->pool = pool;
-    server->settings = (kw_hbase_channel_settings){.host = where->host,
-                                                   .port = where->port,
-                                                   .form = store->form,
-                                                   .tls = store->tls,
-                                                   .reply_max = KW_HBASE_REPLY_MAX};
+    server->settings = (kw_hbase_channel_settings){
+        .host = where->host, .port = where->port, .tls = store->tls, .reply_max = KW_HBASE_REPLY_MAX};
     server->name = g_strdup_printf("%s:%u", where->host, where->port);
     server->backoff_ms = store->tuning.backoff_ms;
     g_queue_init(&server->channels);

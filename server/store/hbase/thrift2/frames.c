@@ -6,6 +6,22 @@
 
 #define FRAME_HEADER 4
 
+const kw_hb_THBaseService_createTable_args *
+kw_hbase_frames_args(const kw_hb_THBaseService_createTable_args *args, kw_arena *arena)
+{
+    kw_hb_THBaseService_createTable_args *framed = KW_ARENA_NEW(arena, kw_hb_THBaseService_createTable_args);
+    kw_hb_TTableDescriptor *table = KW_ARENA_NEW(arena, kw_hb_TTableDescriptor);
+    *framed = *args;
+    *table = *args->desc;
+    framed->desc = table;
+    table->columns.items = KW_ARENA_ARRAY(arena, kw_hb_TColumnFamilyDescriptor, table->columns.count);
+    for (uint32_t i = 0; i < table->columns.count; i++) {
+        table->columns.items[i] = args->desc->columns.items[i];
+        table->columns.items[i].has_attributes = false;
+    }
+    return framed;
+}
+
 static size_t
 length_bytes(kw_wire_protocol protocol, size_t size)
 {

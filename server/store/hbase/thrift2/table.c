@@ -95,19 +95,15 @@ set_choices(const kw_family_spec *from, kw_hb_TColumnFamilyDescriptor *to)
             choice(from->block_encoding, kw_hbase_encodings.names, kw_hbase_encodings.numbers);
 }
 
-/* attributes: false for a framed server, which reads names and values of attributes wrongly: HBase 2.6 stores
- * the whole buffer of the call instead. Then only those attributes are lost that have no member of their own
- * in the Thrift2 struct, and no configuration with the same meaning (in_memory.c). */
 static void
-set_settings(kw_arena *arena, const kw_family_spec *from, bool attributes, kw_hb_TColumnFamilyDescriptor *to)
+set_settings(kw_arena *arena, const kw_family_spec *from, kw_hb_TColumnFamilyDescriptor *to)
 {
     size_t bytes = from->settings_count * sizeof *to->attributes.items;
     to->attributes.items = kw_arena_alloc0(arena, bytes);
     to->configuration.items = kw_arena_alloc0(arena, bytes);
     for (size_t i = 0; i < from->settings_count; i++) {
         const kw_family_setting *each = &from->settings[i];
-        bool replaced = kw_hbase_is_markers_setting(each) || kw_hbase_is_in_memory_setting(each);
-        if (replaced || (!each->configures && !attributes))
+        if (kw_hbase_is_markers_setting(each) || kw_hbase_is_in_memory_setting(each))
             continue;
         uint32_t at = each->configures ? to->configuration.count++ : to->attributes.count++;
         if (each->configures) {
@@ -146,7 +142,7 @@ set_family(kw_arena *arena, const kw_family_spec *from, const kw_hbase_store *st
                                           .has_inMemory = from->in_memory >= 0,
                                           .inMemory = from->in_memory > 0};
     set_choices(from, to);
-    set_settings(arena, from, !store->form.framed, to);
+    set_settings(arena, from, to);
     kw_hbase_set_in_memory(arena, from, to);
     kw_hbase_set_markers(arena, MAX(from->markers_ms, kw_hbase_markers_ms(store->settings.late_ms)), to);
 }
@@ -156,14 +152,13 @@ static void
 explain_loss(const table_op *op, const kw_hbase_failure *failure, kw_error *ret_error)
 {
     *ret_error = failure->error;
-    const kw_hbase_store *store = (const kw_hbase_store *)op->handle->base.store;
-    if (failure->kind != KW_HBASE_LOST || op->spec->split_keys_count == 0 || !store->form.framed)
+    if (failure->kind != KW_HBASE_LOST || op->spec->split_keys_count == 0)
         return;
     kw_error_set(
         ret_error, KW_UNAVAILABLE,
         "the connection to the store was lost while table '%s' was created; a nonblocking Thrift2 server "
-        "(-threadedselector, -hsha, -nonblocking) cannot create a table with split keys: use another server "
-        "type",
+        "(-threadedselector, -hsha, -nonblocking) cannot create a table with split keys: if it is one, use "
+        "another server type",
         kw_show(op->spec->name).text);
     ret_error->maybe_applied = true;
 }
