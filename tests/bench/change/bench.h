@@ -88,6 +88,7 @@ typedef struct bench_gateway {
     char *folder;
     char *name; /* of the tables in HBase */
     bool on_hbase;
+    bool adds_path; /* the change adds a path over a field that changes */
     bench_callers *callers;
     uint64_t next_put, next_remove; /* numbers of records */
 } bench_gateway;
@@ -175,8 +176,9 @@ struct bench_options {
     int rounds;
     gboolean check;
     gboolean orders;
-    gboolean puts; /* of the calls, only puts, and no rates without callers */
-    char *log;     /* level */
+    gboolean hint_path; /* the change adds a path over a field that changes */
+    gboolean puts;      /* of the calls, only puts, and no rates without callers */
+    char *log;          /* level */
 };
 
 /* Both gateways in alternation, so that their stores have compacted equally many rows. */

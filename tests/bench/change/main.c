@@ -1,7 +1,7 @@
 /* What an online change of a key rule costs while it is under way:
  *
  *   bench_change [--rows N] [--seconds N] [--rounds N] [--folder DIR] [--keywayd FILE] [--hbase PLACE]
- *                [--check] [--orders | --puts] [--log LEVEL]
+ *                [--check] [--orders | --puts | --hint-path] [--log LEVEL]
  *
  * Two gateways in the default configuration hold the same rows of three 100-byte cells in 16 buckets. One
  * keeps its key rule, the other changes it: first the records of a bucket are ordered by id, then by time. In
@@ -12,6 +12,8 @@
  * The store is an embedded one, or HBase: PLACE is the host:port of a Thrift2 server (framed, compact). Then
  * three gateways serve the table that is changed. run.sh measures both stores. --orders measures only the
  * orders, not the calls of each version; --puts only puts of these calls, so that slices can be longer.
+ * --hint-path: the change adds a path over a field that changes; only its copy is measured, without callers
+ * and beside puts.
  * --log: of the gateways, which write it to standard error.
  */
 #include "bench.h"
@@ -32,6 +34,8 @@ read_options(int count, char **arguments, bench_options *options)
         {"check", 0, 0, G_OPTION_ARG_NONE, &options->check, "Fail on a missed target", NULL},
         {"orders", 0, 0, G_OPTION_ARG_NONE, &options->orders, "Measure only the orders", NULL},
         {"puts", 0, 0, G_OPTION_ARG_NONE, &options->puts, "Measure only puts in each version", NULL},
+        {"hint-path", 0, 0, G_OPTION_ARG_NONE, &options->hint_path, "Add a path over a field that changes",
+         NULL},
         {"log", 0, 0, G_OPTION_ARG_STRING, &options->log, "Log level of the gateways", "LEVEL"},
         {0}};
     g_autoptr(GOptionContext) context = g_option_context_new("- measures a change of a key rule");

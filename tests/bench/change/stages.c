@@ -3,6 +3,7 @@
  * only during the slices of the gateway whose rule is changed. */
 #include "bench.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -603,10 +604,65 @@ print_missed(bench *self)
         printf("MISSED:\n%s", self->missed->str);
 }
 
+/* --- a path over a field that changes -------------------------------------------------------------- */
+
+typedef struct end_watch {
+    const bench *bench;
+    gint copied;
+} end_watch;
+
+static gpointer
+watch_copy(gpointer data)
+{
+    end_watch *self = data;
+    wait_for_task(self->bench, COPY);
+    g_atomic_int_set(&self->copied, 1);
+    return NULL;
+}
+
+/* The rest of the copy, beside 64 callers that put. */
+static void
+copy_beside_puts(bench *self)
+{
+    bench_gateway *gateway = self->gateways[CHANGED];
+    int64_t rows = bench_change_progress(gateway).copied;
+    end_watch watch = {.bench = self};
+    GThread *thread = g_thread_new("copy", watch_copy, &watch);
+    gint64 began_us = g_get_monotonic_time();
+    bench_work work = {.call = BENCH_PUT,
+                       .callers = BENCH_CALLERS,
+                       .seconds = 3600,
+                       .stop = &watch.copied,
+                       .number = &gateway->next_put};
+    bench_slice puts = bench_callers_run(gateway->callers, &work);
+    g_thread_join(thread);
+    printf("\nthe rest of the copy beside 64 callers, after %" PRId64
+           " rows: %.1f s; %.0f puts/s, p99.9 %.0f ms\n",
+           rows, (double)(g_get_monotonic_time() - began_us) / 1e6, puts.calls_per_s,
+           bench_percentile_us(puts.replies, 0.999) / 1000);
+    g_array_unref(puts.replies);
+}
+
+static void
+add_hint_path(bench *self)
+{
+    bench_begin_change(self->gateways[CHANGED]);
+    pause_task(self, COPY, true);
+    measure_task(self, COPY);
+    copy_beside_puts(self);
+    print_load();
+}
+
 bool
 bench_stages(const bench_options *options, bench_gateway *unchanged, bench_gateway *changed)
 {
     bench self = {.options = options, .gateways = {unchanged, changed}, .missed = g_string_new(NULL)};
+    if (options->hint_path) {
+        add_hint_path(&self);
+        print_missed(&self);
+        g_string_free(self.missed, TRUE);
+        return self.missed_count == 0;
+    }
     run_stage(&self, BEFORE, NO_TASK);
     double changed_mib = bench_peak_mib(changed), unchanged_mib = bench_peak_mib(unchanged);
     bench_reset_peak(changed);
