@@ -78,9 +78,9 @@ PLANTED = {
     "filled-once": ("the repetition of a slice of the copy of hints that was not written", [
         ("server/reconcile/hint_slice.c", "        if (self->written[i].outcome != KW_OUTCOME_OK) {\n            finish(self, &self->written[i].error);",
          "        if (false) {\n            finish(self, &self->written[i].error);")]),
-    "early-hints": ("queries of an added hint path wait until the hints are copied", [
-        ("server/change/ladder.c", RULES_END,
-         "    if (is_of_hints(ladder) && place == KW_OLD(BOTH))\n        rules.new_role.scan = true;\n" + RULES_END)]),
+    "early-hints": ("the copy of hints before queries use an added path", [
+        ("server/change/ladder.c", "OLD(FILLED), GRACE | COPY},", "OLD(FILLED), GRACE},"),
+        ("server/change/ladder.c", "OLD(FILLED), GRACE | COPY | CLOCK},", "OLD(FILLED), GRACE | CLOCK},")]),
     "short-times": ("nothing", SHORT),
 }
 RIGHT = {"short-times"}
