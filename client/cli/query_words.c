@@ -105,13 +105,17 @@ kw_columns_split(const kw_table_info *table, const char *text, GError **error)
     return (char **)g_ptr_array_free(g_steal_pointer(&names), FALSE);
 }
 
+/* The arguments and the words of --where bind fields in the same way. */
 static bool
-add_where(kw_query *query, const kw_table_info *table, char *const *words, int count, GError **error)
+add_where(kw_query *query, const kw_table_info *table, char *const *words, int count, char *const *more,
+          GError **error)
 {
     g_autoptr(kw_record) bound = kw_record_new();
     g_autofree const char **fields = NULL;
+    int more_count = more == NULL ? 0 : (int)g_strv_length((char **)more);
 
-    if (!kw_record_parse(table, words, count, bound, error))
+    if (!kw_record_parse(table, words, count, bound, error) ||
+        !kw_record_parse(table, more, more_count, bound, error))
         return false;
     fields = kw_record_fields(bound);
     for (const char **field = fields; *field != NULL; field++)
@@ -229,10 +233,8 @@ kw_query_from_words(const kw_query_words *words, const kw_table_info *table, cha
                     int bound_count, GError **error)
 {
     g_autoptr(kw_query) query = kw_query_new(table->name);
-    int where_count = words->where == NULL ? 0 : (int)g_strv_length(words->where);
 
-    if (!check_words(words, error) || !add_where(query, table, bound, bound_count, error) ||
-        !add_where(query, table, words->where, where_count, error) ||
+    if (!check_words(words, error) || !add_where(query, table, bound, bound_count, words->where, error) ||
         !add_range(query, words, table, error) || !add_columns(query, words, table, error))
         return NULL;
     for (char **word = words->any; word != NULL && *word != NULL; word++)

@@ -17,6 +17,7 @@
 #define CELL_STEP_BYTES ((size_t)64 * 1024)
 
 #define ZERO_BYTE "a string with a NUL byte is not supported; if the file is UTF-16, convert it to UTF-8"
+#define ZERO_SIGN "\u2400" /* shows a NUL byte in the reject file */
 
 struct kw_csv_reader {
     struct csv_parser parser;
@@ -32,8 +33,18 @@ cell_done(void *data, size_t size, void *user)
 {
     kw_csv_reader *reader = user;
 
-    reader->zero_byte = reader->zero_byte || (data != NULL && memchr(data, 0, size) != NULL);
-    g_ptr_array_add(reader->cells, data == NULL ? NULL : g_strndup(data, size));
+    const char *at = data;
+    GString *text = data == NULL ? NULL : g_string_sized_new(size);
+
+    for (gsize i = 0; i < size; i++) {
+        if (at[i] != '\0') {
+            g_string_append_c(text, at[i]);
+            continue;
+        }
+        reader->zero_byte = true;
+        g_string_append(text, ZERO_SIGN);
+    }
+    g_ptr_array_add(reader->cells, text == NULL ? NULL : g_string_free(text, FALSE));
 }
 
 static void
@@ -213,12 +224,34 @@ is_absent(const kw_source *source, const char *cell)
            (source->null_text != NULL && *source->null_text != '\0' && g_str_equal(cell, source->null_text));
 }
 
+/* The row for the reject file, if its cells cannot be assigned to fields: an array, which no import reads as
+ * a record. So the file cannot be imported again before the row was corrected. */
+static char *
+json_of_cells(const kw_csv_reader *reader)
+{
+    GString *json = g_string_new("[");
+
+    for (guint i = 0; i < reader->cells->len; i++) {
+        if (i > 0)
+            g_string_append(json, ", ");
+        if (reader->cells->pdata[i] == NULL)
+            g_string_append(json, "null");
+        else
+            kw_text_append_json(json, reader->cells->pdata[i]);
+    }
+    g_string_append_c(json, ']');
+    return g_string_free(json, FALSE);
+}
+
 static char *
 json_of(const kw_csv_reader *reader, const kw_source *source)
 {
+    if (reader->zero_byte || reader->cells->len != g_strv_length(reader->names))
+        return json_of_cells(reader);
+
     GString *json = g_string_new("{");
 
-    for (guint i = 0; i < reader->cells->len && reader->names[i] != NULL; i++) {
+    for (guint i = 0; i < reader->cells->len; i++) {
         if (is_absent(source, reader->cells->pdata[i]))
             continue;
         if (json->len > 1)

@@ -193,7 +193,8 @@ class Reading(Case):
     def test_query_errors(self):
         for words, message in [(["--asc", "--desc"], "cannot be combined"), (["--from", "ts=1", "--after", "ts=2"], "cannot be combined"),
                                (["--from", "ts=1", "--to", "visits=2"], "range starts on field ts"), (["--columns", "x"], 'field "x"'),
-                               (["--limit", "-1"], "negative")]:
+                               (["--limit", "-1"], "negative"), (["city=Ulm", "-w", "city=Kiel"], "field city is given twice"),
+                               (["-w", "city=Ulm", "-w", "city=Kiel"], "field city is given twice")]:
             with self.subTest(words=words):
                 self.assertIn(message, self.run_bad(3, self.gateway, "scan", "order_events", *words))
         for end in ("--from", "--after", "--to", "--through"):
@@ -327,11 +328,28 @@ class Importing(Case):
             again = keyway(gateway, "import", "order_events", f"{path}.rejected.jsonl")
             self.assertIn(f"0 records written, {len(bad)} rejected", again.stderr)
             self.assertIn("the line's record is not a JSON object", again.stderr)
-            done = keyway(gateway, "import", "order_events", str(self.file("x.csv", "order_id,ts\nA\0B,1\nA,7\n")))
+            path = self.file("x.csv", "order_id,ts\nA\0B,1\nA,7\n")
+            done = keyway(gateway, "import", "order_events", str(path))
             self.assertIn("1 records written, 1 rejected", done.stderr)
             self.assertIn("x.csv:2: a string with a NUL byte is not supported", done.stderr)
+            self.assertEqual(self.rejected_cells(path), [["A\u2400B", "1"]])
             done = keyway(gateway, "put", "order_events", "order_id=A", "ts=8", "amount=2e-310")
             self.assertEqual((done.returncode, rows["A", 8]["amount"].real), (0, 2e-310))
+
+    def rejected_cells(self, path):
+        """The cells of rejected rows that have no fields. No import writes such a row before it was corrected."""
+        rejects = pathlib.Path(f"{path}.rejected.jsonl")
+        with FakeGateway() as gateway:
+            done = keyway(gateway, "import", "order_events", str(rejects))
+            self.assertIn("0 records written", done.stderr)
+        return [json.loads(line)["record"] for line in rejects.read_text().splitlines()]
+
+    def test_rejected_rows_keep_all_cells(self):
+        path = self.file("x.csv", "order_id,ts,city\nA,1,x,y\nB,2\nC,3,\n")
+        with FakeGateway() as gateway:
+            done = keyway(gateway, "import", "order_events", str(path))
+            self.assertIn("1 records written, 2 rejected", done.stderr)
+        self.assertEqual(self.rejected_cells(path), [["A", "1", "x", "y"], ["B", "2"]])
 
     def test_batches_and_stdin(self):
         text = "order_id,ts\n" + "".join(f"A,{i}\n" for i in range(25))
