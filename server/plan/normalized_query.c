@@ -262,6 +262,13 @@ kw_normalized_query_limit_reason(const kw_normalized_query *normalized, char tex
 /* --------------------------------------------------------------------------------------------------- */
 
 bool
+kw_record_query_has_condition(const kw_record_query *query, size_t field)
+{
+    bool is_open = query->from.kind == KW_VALUE_NONE && query->to.kind == KW_VALUE_NONE;
+    return query->bounds[field].count > 0 || (query->range_field == (int)field && !is_open);
+}
+
+bool
 kw_normalized_query_make(const kw_record_query *query, kw_effort *effort, kw_arena *arena,
                          const kw_normalized_query **ret_normalized, kw_error *ret_error)
 {

@@ -20,6 +20,9 @@ typedef struct kw_normalized_query {
     size_t held; /* bytes charged to the effort minus bytes used in the arena, both when planning began */
 } kw_normalized_query;
 
+/* True if the query gives the field values, or a range with an end. */
+bool kw_record_query_has_condition(const kw_record_query *query, size_t field);
+
 /* INVALID if a value does not have its field's type. */
 bool kw_normalized_query_make(const kw_record_query *query, kw_effort *effort, kw_arena *arena,
                               const kw_normalized_query **ret_normalized, kw_error *ret_error);

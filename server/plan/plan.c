@@ -9,13 +9,6 @@
 #include "rule/splits.h"
 #include "schema/progress.h"
 
-static bool
-has_condition(const kw_record_query *query, size_t field)
-{
-    bool is_open = query->from.kind == KW_VALUE_NONE && query->to.kind == KW_VALUE_NONE;
-    return query->bounds[field].count > 0 || (query->range_field == (int)field && !is_open);
-}
-
 /* A hint path lacks the records in which a field of its tuple is absent. If the query does not name the path,
  * it must have a condition on each of these fields. */
 static bool
@@ -23,7 +16,7 @@ may_choose(const kw_record_query *query, const kw_path *path)
 {
     bool may = path->content == KW_CONTENT_RECORDS || !query->records_only;
     for (size_t i = 0; may && i < path->tuple_count; i++)
-        may = has_condition(query, path->tuple[i]);
+        may = kw_record_query_has_condition(query, path->tuple[i]);
     return may;
 }
 
@@ -237,18 +230,6 @@ empty_plan(const kw_record_query *query, const kw_normalized_query *normalized, 
     return plan;
 }
 
-/* Fields of the path's tuple that the query has no condition on, for example "created, status". */
-static const char *
-names_unbound(const kw_record_query *query, const kw_path *path, kw_arena *arena)
-{
-    const char *names = "";
-    for (size_t i = 0; i < path->tuple_count; i++)
-        if (!has_condition(query, path->tuple[i]))
-            names = kw_arena_printf(arena, "%s%s%s", names, *names ? ", " : "",
-                                    path->table->fields[path->tuple[i]].name);
-    return names;
-}
-
 /* True, with INVALID, if a hint path could answer the query, if the query named it. */
 static bool
 refuse_if_unnamed(const kw_record_query *query, const kw_normalized_query *normalized, kw_arena *arena,
@@ -263,7 +244,7 @@ refuse_if_unnamed(const kw_record_query *query, const kw_normalized_query *norma
         kw_path_analysis_make(normalized, kw_path_scanned(path), query->order, arena, &analysis);
         if (!analysis.eligible || !analysis.narrow)
             continue;
-        const char *unbound = names_unbound(query, path, arena);
+        const char *unbound = kw_refusal_unbound(query, path, arena);
         kw_error_set(ret_error, KW_INVALID,
                      "table %s: this query would read the whole table; name path %s, which has the records "
                      "with a value of %s, or add conditions on %s",
@@ -288,7 +269,7 @@ make(const kw_record_query *query, const kw_normalized_query *normalized, kw_are
     if (!best.eligible)
         return fail_no_order(normalized, query->order, analyses, count, arena, ret_error);
     if (!best.narrow && !query->full_scan && query->limit == 0)
-        return kw_refuse_whole_table(normalized, analyses, count, arena, ret_error);
+        return kw_refuse_whole_table(query, normalized, analyses, count, arena, ret_error);
     kw_plan *plan = KW_ARENA_NEW(arena, kw_plan);
     *plan = (kw_plan){.query = query, .path = best.path};
     set_placement(best.placement, arena, plan);
@@ -296,7 +277,7 @@ make(const kw_record_query *query, const kw_normalized_query *normalized, kw_are
         return false;
     if (!may_read_all(query, &best, plan->residual))
         return !refuse_if_unnamed(query, normalized, arena, ret_error) &&
-               kw_refuse_whole_table(normalized, analyses, count, arena, ret_error);
+               kw_refuse_whole_table(query, normalized, analyses, count, arena, ret_error);
     *ret_plan = plan;
     return true;
 }

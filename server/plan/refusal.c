@@ -112,16 +112,68 @@ kw_refusal_explain_disorder(const kw_path_analysis *analysis, const kw_normalize
                            kw_layout_component_text(analysis->layout, MIN(analysis->used, last)));
 }
 
+const char *
+kw_refusal_unbound(const kw_record_query *query, const kw_path *path, kw_arena *arena)
+{
+    const char *unbound = "";
+    for (size_t i = 0; i < path->tuple_count; i++)
+        if (!kw_record_query_has_condition(query, path->tuple[i]))
+            unbound = kw_arena_printf(arena, "%s%s%s", unbound, *unbound ? ", " : "",
+                                      path->table->fields[path->tuple[i]].name);
+    return unbound;
+}
+
+/* True if the query has a condition on a field that the keys of the considered paths lack, and the key of
+ * this path has. */
+static bool
+has_asked_field(const kw_record_query *query, const kw_path_analysis *analyses, size_t count,
+                const kw_path *path)
+{
+    bool has = false;
+    for (size_t field = 0; field < query->table->fields_count && !has; field++)
+        has = kw_record_query_has_condition(query, field) && !is_in_some_key(analyses, count, field) &&
+              reads(kw_path_scanned(path)->layout, field);
+    return has;
+}
+
+/* Why conditions on fields outside the keys of the considered paths do not help. If the query names no path,
+ * paths with hints are not considered if the query has a filter, or lacks a condition on one of their fields.
+ */
+static const char *
+explain_outside(const kw_record_query *query, const kw_normalized_query *normalized,
+                const kw_path_analysis *analyses, size_t count, kw_arena *arena)
+{
+    const kw_table *table = normalized->table;
+    names outside = asked_fields(normalized, analyses, count, false, arena);
+    if (outside.count == 0)
+        return "";
+    const char *why = "";
+    for (size_t index = 0; query->path < 0 && index < table->queried_paths_count; index++) {
+        const kw_path *path = &table->paths[index];
+        if (kw_path_is_filling(path) || !has_asked_field(query, analyses, count, path))
+            continue;
+        const char *unbound = kw_refusal_unbound(query, path, arena);
+        why = *unbound ? kw_arena_printf(arena, "%s; path %s needs conditions on %s, too", why, path->name,
+                                         unbound)
+                       : kw_arena_printf(arena, "%s; path %s cannot be used with a filter", why, path->name);
+    }
+    if (*why)
+        return why;
+    return kw_arena_printf(arena, "; %s %s %s%s", outside.text,
+                           outside.count > 1 ? "do not help: they are" : "does not help: it is",
+                           query->path < 0 ? "in no key" : "not in the key of path ",
+                           query->path < 0 ? "" : table->paths[query->path].name);
+}
+
 bool
-kw_refuse_whole_table(const kw_normalized_query *normalized, const kw_path_analysis *analyses, size_t count,
-                      kw_arena *arena, kw_error *ret_error)
+kw_refuse_whole_table(const kw_record_query *query, const kw_normalized_query *normalized,
+                      const kw_path_analysis *analyses, size_t count, kw_arena *arena, kw_error *ret_error)
 {
     const char *wishes = "";
     for (size_t index = 0; index < count; index++)
         wishes = kw_arena_printf(arena, "%s%s%s", wishes, index ? ", or " : "",
                                  kw_path_analysis_suggest(&analyses[index], arena));
     names after = asked_fields(normalized, analyses, count, true, arena);
-    names outside = asked_fields(normalized, analyses, count, false, arena);
     const kw_component *scatters = scattering(normalized, analyses, count);
     const char *why = "";
     if (scatters != NULL)
@@ -131,9 +183,7 @@ kw_refuse_whole_table(const kw_normalized_query *normalized, const kw_path_analy
         why = kw_arena_printf(arena, "%s; %s alone %s in the key", why, after.text,
                               after.count > 1 ? "do not help: they come later"
                                               : "does not help: it comes later");
-    if (outside.count > 0)
-        why = kw_arena_printf(arena, "%s; %s %s in no key", why, outside.text,
-                              outside.count > 1 ? "do not help: they are" : "does not help: it is");
+    why = kw_arena_printf(arena, "%s%s", why, explain_outside(query, normalized, analyses, count, arena));
     if (lacks_end(normalized, analyses, count))
         why = kw_arena_printf(arena, "; the range of %s needs both ends, then any length of time can be read",
                               normalized->table->fields[normalized->span.field].name);

@@ -90,7 +90,9 @@ KW_TEST(test_order_events, "/plan/order_events")
         {"path=primary ts=5 city=x",
          "INVALID: table t: this query would read the whole table; bind id (path primary), or allow "
          "full_scan; "
-         "ts alone does not help: it comes later in the key; city does not help: it is in no key"},
+         "ts alone does not help: it comes later in the key; city does not help: it is not in the key of "
+         "path "
+         "primary"},
         {"city=x full", "primary: [,) residual"},
         {"id=a,a,a ts>=1 ranges=1", "primary: [0ca\\x00,0ca\\x00\\x7F\\xFF)"},
         {"id=a,b,c ts>=0 ranges=2", "LIMIT: table t: the query needs up to 3 ranges or point reads of path "

@@ -162,10 +162,10 @@ KW_TEST(test_whole_table, "/plan/texts/whole_table")
         {"x>=1", REFUSED "bind k (path primary), or bind ts or give it a range (path late), or allow "
                          "full_scan; x does not help: it is in no key"},
         {"x=1 city=x path=primary", REFUSED "bind k (path primary), or allow full_scan; city, x do not help: "
-                                            "they are in no key"},
+                                            "they are not in the key of path primary"},
         {"x=1 id=q path=primary",
          REFUSED "bind k (path primary), or allow full_scan; id alone does not "
-                 "help: it comes later in the key; x does not help: it is in no key"},
+                 "help: it comes later in the key; x does not help: it is not in the key of path primary"},
     };
     CHECK(TABLE, cases);
     static const text_case bits[] = {

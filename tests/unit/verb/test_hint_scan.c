@@ -333,7 +333,10 @@ KW_TEST(test_choice, "/verb/hint-scan/choice")
     assert_refused(self, "jobs path=by_state state=new filter=PageFilter(1)", KW_INVALID, "use conditions");
     assert_refused(self, "jobs state=new", KW_INVALID,
                    "name path by_state, which has the records with a value of due");
-    assert_refused(self, "jobs state=new due=1..5 filter=PageFilter(1)", KW_INVALID, "whole table");
+    assert_refused(self, "jobs state=new due=1..5 filter=PageFilter(1)", KW_INVALID,
+                   "or allow full_scan; path by_state cannot be used with a filter");
+    assert_refused(self, "jobs due=1..5", KW_INVALID,
+                   "or allow full_scan; path by_state needs conditions on state, too");
     g_assert_true(desk_scan(self, "jobs state=new due=1..5"));
     assert_page(self, "j02 j04", true);
     uint64_t rows = self->control->rows_got;
