@@ -239,6 +239,8 @@ looks_like_date(const char *text)
            (!take(&at, 2, &parts.minute) || parts.minute < 60);
 }
 
+#define DATE_DIGITS_MAX 17 /* of a date without separators, with ms */
+
 bool
 kw_stamp_parse(const char *text, const char *unit, gint64 *ret_stamp, char **ret_reason)
 {
@@ -253,7 +255,12 @@ kw_stamp_parse(const char *text, const char *unit, gint64 *ret_stamp, char **ret
     }
     if (kw_integer_parse(text, ret_stamp) || parse_now(text, per_second, ret_stamp))
         return true;
-    *ret_reason = parse_date(text, per_second, ret_stamp);
+    if (g_str_has_prefix(text, "now"))
+        *ret_reason = g_strdup("after now, write + or -, a number, and s, m, h or d, such as now-10m");
+    else if (strlen(text) > DATE_DIGITS_MAX && text[1 + strspn(text + 1, "0123456789")] == '\0')
+        *ret_reason = g_strdup("it does not fit into 64 bits");
+    else
+        *ret_reason = parse_date(text, per_second, ret_stamp);
     return *ret_reason == NULL;
 }
 

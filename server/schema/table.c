@@ -144,6 +144,20 @@ is_declared(const kw_value value, const char *text)
     g_assert_not_reached();
 }
 
+#define DECLARED_SHOWN 8
+
+/* "; use one of a, b, c, or 5 more". */
+static char *
+list_declared(const kw_model_field *field)
+{
+    GString *text = g_string_new("; use one of ");
+    for (size_t index = 0; index < MIN(field->values_count, DECLARED_SHOWN); index++)
+        g_string_append_printf(text, "%s%s", index ? ", " : "", field->values[index]);
+    if (field->values_count > DECLARED_SHOWN)
+        g_string_append_printf(text, ", or %zu more", field->values_count - DECLARED_SHOWN);
+    return g_string_free(text, FALSE);
+}
+
 static bool
 check_declared(const kw_table *table, const kw_field *field, kw_value value, kw_error *ret_error)
 {
@@ -162,9 +176,9 @@ check_declared(const kw_table *table, const kw_field *field, kw_value value, kw_
     g_autofree const char **names = g_new0(const char *, model->values_count + 1);
     memcpy(names, model->values, model->values_count * sizeof *names);
     const char *near = wrong ? kw_nearest_name(wrong, names) : NULL;
-    return kw_error_set(ret_error, KW_INVALID, "table %s, field %s: value %s is not a declared value%s%s%s",
-                        table->name, field->name, shown, near ? "; did you mean \"" : "", near ? near : "",
-                        near ? "\"?" : "");
+    g_autofree char *help = near ? g_strdup_printf("; did you mean \"%s\"?", near) : list_declared(model);
+    return kw_error_set(ret_error, KW_INVALID, "table %s, field %s: value %s is not a declared value%s",
+                        table->name, field->name, shown, help);
 }
 
 static bool

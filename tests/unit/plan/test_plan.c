@@ -437,7 +437,7 @@ KW_TEST(test_successor_overflow, "/plan/successor_overflow")
 KW_TEST(test_wrong_values, "/plan/wrong_values")
 {
     static const kw_test_case cases[] = {
-        {"kind=x", "INVALID: table t, field kind: value \"x\" is not a declared value"},
+        {"kind=x", "INVALID: table t, field kind: value \"x\" is not a declared value; use one of one, two"},
         {"n=300", "INVALID: table t, field n: value 300 is out of range; int in 1 bytes holds -128 to 127"},
         {"n>=300 full", "primary:"},
     };

@@ -164,6 +164,7 @@ static const kw_test_check checks[] = {
     /* at most 79 bytes of the value are shown */
     {"state", TEXT("aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffffgggggggggghhhhhhhhhh"),
      "value \"aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffffgggggggggghhh...\" is not"},
+    {"state", TEXT("lost"), "value \"lost\" is not a declared value; use one of open, closed"},
 };
 
 KW_TEST(test_checks, "/schema/table/checks")
