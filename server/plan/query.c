@@ -242,8 +242,8 @@ take_field(kw_reading *reading, size_t *ret_field)
     int field = kw_table_find_field(reading->table, name);
     if (field < 0)
         return kw_error_set(reading->error, KW_INVALID,
-                            "the query of the cursor names a field that table %s does not have",
-                            reading->table->name);
+                            "the query names field %.*s, which table %s does not have", (int)name.size,
+                            (const char *)name.data, reading->table->name);
     *ret_field = (size_t)field;
     return true;
 }
@@ -328,9 +328,8 @@ take_head(kw_reading *reading, kw_record_query *query, uint8_t *ret_flags)
         return true;
     query->path = kw_table_find_queried_path(reading->table, path);
     return query->path >= 0 ||
-           kw_error_set(reading->error, KW_INVALID,
-                        "the query of the cursor names a path that table %s does not have",
-                        reading->table->name);
+           kw_error_set(reading->error, KW_INVALID, "the query names path %.*s, which table %s does not have",
+                        (int)path.size, (const char *)path.data, reading->table->name);
 }
 
 bool

@@ -305,7 +305,7 @@ static bool
 compile(apply_request *self, kw_error *ret_error)
 {
     kw_model *model = kw_policy_model(self->command.policy);
-    g_autoptr(kw_diagnostics) found = kw_diagnostics_new(model->file);
+    g_autoptr(kw_diagnostics) found = kw_diagnostics_new(model->tables_file);
     kw_policy_unref(self->policy);
     self->policy = kw_change_set_compile(self->changes, model, found);
     return self->policy || kw_policy_file_report(found, ret_error);

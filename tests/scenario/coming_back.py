@@ -119,6 +119,12 @@ class ComingBackCase(unittest.TestCase):
         finally:
             data.close()
 
+    def preview(self, gateway, text, code=0):
+        """The plan for the text, or the error."""
+        with open(os.path.join(gateway.folder, "preview.yaml"), "w", encoding="utf-8") as file:
+            file.write(text)
+        return "".join(keyway(gateway, "policy", "apply", file.name, "--only-writer", "--dry-run", code=code))
+
     def show(self, gateway, *words):
         """The text, without the line that names its version."""
         first, _, text = keyway(gateway, "policy", "show", *words)[0].partition("\n")
@@ -140,6 +146,7 @@ class ComingBack(ComingBackCase):
         self.assertIn(f"    store_table: {self.name}_L2\n", text)
         self.assertIn(f"      by_seller: {{layout: 2, store_table: {self.name}_by_seller_L2, key: {SALTED}}}\n", text)
         self.assertIn(text, keyway(gateway, "policy")[0])
+        self.assertNotIn("layout", self.preview(gateway, text.replace("counter: true", "counter: true, about: number")))
         self.restart(gateway, self.settings(tables=text))
         checked = subprocess.run([daemon(), "--check", gateway.policy_file], capture_output=True, text=True, check=False)
         self.assertEqual(checked.returncode, 0, checked.stdout)
@@ -200,6 +207,14 @@ class ComingBack(ComingBackCase):
         self.change(gateway, text)
         self.expect_all(gateway)
         self.assertIn(f"{{layout: 3, store_table: {self.name}_by_seller_L3, key: {BY_SELLER}}}", self.show(gateway))
+
+    def test_another_type_in_the_key(self):
+        """The error names the text that was applied, and no file."""
+        gateway = self.open()
+        one = self.tables().partition("    paths:\n")[0]
+        self.fill(gateway, one)
+        refused = self.preview(gateway, one.replace("no: {type: string, max_bytes: 20}", "no: int"), 3)
+        self.assertIn("policy version 2:6:7: error: path primary: the old key rule uses field no, which has another type", refused)
 
     def test_order_in_effect(self):
         """A table gets a second path while it is in use: it keeps what the catalog has for its writes."""

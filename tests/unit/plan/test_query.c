@@ -239,13 +239,14 @@ KW_TEST(test_rejected_forms, "/plan/query/rejected_forms")
         kw_bytes bytes;
         const char *message;
     } forms[] = {
-        {{(const uint8_t *)"\x02\x00\x00\x00", 4}, "malformed"},                  /* version */
-        {{(const uint8_t *)"\x01\x00\x03\x00", 4}, "malformed"},                  /* order 3 */
-        {{(const uint8_t *)"\x01\x00\x40\x00", 4}, "malformed"},                  /* unknown flag */
-        {{(const uint8_t *)"\x01\x01x\x00\x00", 5}, "names a path"},              /* path x */
-        {{(const uint8_t *)"\x01\x00\x00\x01\x01x\x01\x00", 8}, "names a field"}, /* field x */
-        {{(const uint8_t *)"\x01\x00\x00\x01\x03id", 7}, "malformed"},            /* a name of 3 bytes */
-        {{(const uint8_t *)"\x01\x00\x00\xff\xff\xff\xff\x7f", 8}, "malformed"},  /* 2^35 bounds */
+        {{(const uint8_t *)"\x02\x00\x00\x00", 4}, "malformed"},                            /* version */
+        {{(const uint8_t *)"\x01\x00\x03\x00", 4}, "malformed"},                            /* order 3 */
+        {{(const uint8_t *)"\x01\x00\x40\x00", 4}, "malformed"},                            /* unknown flag */
+        {{(const uint8_t *)"\x01\x01x\x00\x00", 5}, "the query names path x, which table"}, /* path x */
+        {{(const uint8_t *)"\x01\x00\x00\x01\x01x\x01\x00", 8},
+         "the query names field x, which"},                                      /* field x */
+        {{(const uint8_t *)"\x01\x00\x00\x01\x03id", 7}, "malformed"},           /* a name of 3 bytes */
+        {{(const uint8_t *)"\x01\x00\x00\xff\xff\xff\xff\x7f", 8}, "malformed"}, /* 2^35 bounds */
         {{(const uint8_t *)"\x01\x00\x00\x01\x02id\xff\xff\xff\x7f", 11}, "malformed"},
         {{(const uint8_t *)"\x01\x00\x00\x01\x02id\x00", 8}, "malformed"},     /* no values */
         {{(const uint8_t *)"\x01\x00\x00\x01\x02id\x01\x09", 9}, "malformed"}, /* kind 9 */
