@@ -245,6 +245,22 @@ find_unneeded(const kw_section *section, const char *name)
     return NULL;
 }
 
+/* Reports a name that is a setting of a section in this one, such as ttl, which belongs in families. */
+static bool
+find_misplaced(kw_read *read, const kw_section *section, const kw_node *name)
+{
+    const kw_setting *setting = section->settings;
+    while (setting->name && !(setting->section && kw_section_find(setting->section, name->text)))
+        setting++;
+    if (!setting->name)
+        return false;
+    bool map = setting->kind == KW_KIND_MAP;
+    g_autofree char *hint = g_strdup_printf("write %s: {%s%s: ...}%s", setting->name, map ? "NAME: {" : "",
+                                            name->text, map ? "}" : "");
+    kw_read_problem(read, name->mark, hint, "unknown setting '%s'", name->text);
+    return true;
+}
+
 static void
 find_unknown(kw_read *read, const kw_section *section, const kw_node *map)
 {
@@ -255,7 +271,7 @@ find_unknown(kw_read *read, const kw_section *section, const kw_node *map)
         if (unneeded)
             kw_read_problem(read, key->mark, "remove it", "%s is no longer needed: %s", key->text,
                             unneeded->reason);
-        else if (!kw_section_find(section, key->text))
+        else if (!kw_section_find(section, key->text) && !find_misplaced(read, section, key))
             kw_read_unknown(read, key, "setting", names);
     }
 }
