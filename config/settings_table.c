@@ -294,8 +294,8 @@ static const kw_setting path_settings[] = {
 
 static const kw_section path_section = {
     .title = "a path",
-    .about = "A further path to the records, with its own key rule and store table. Its rule uses the fields "
-             "of the table's own key.",
+    .about = "A further path to the records, with its own key rule and store table. Its rule uses all "
+             "fields of the table's own key, and can use others.",
     .settings = path_settings,
     .size = sizeof(kw_draft_path),
     .mark_offset = offsetof(kw_draft_path, path.mark),
