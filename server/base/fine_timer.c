@@ -1,4 +1,5 @@
-/* See fine_timer.h. The timerfd is armed for the earliest timer of a heap. */
+/* See fine_timer.h. The timerfd is armed for the earliest timer of a heap, or for an earlier one that was
+ * cancelled: an alarm for nothing costs less than to arm the timerfd at each cancellation. */
 #include "base/fine_timer.h"
 
 #include <glib.h>
@@ -18,16 +19,13 @@ static void
 arm(kw_fine_timers *timers)
 {
     const kw_heap_item *first = kw_heap_first(&timers->heap);
-    uint64_t first_ns = first ? first->at : UINT64_MAX, now_ns = kw_clock_mono_ns();
-    struct itimerspec when = {0};
-    if (first_ns == timers->armed_ns)
+    if (!first || first->at >= timers->armed_ns)
         return;
-    timers->armed_ns = first_ns;
-    if (first_ns != UINT64_MAX) {
-        uint64_t delay_ns = MAX(first_ns > now_ns ? first_ns - now_ns : 0, LEAST_NS);
-        when.it_value.tv_sec = (time_t)(delay_ns / 1000000000);
-        when.it_value.tv_nsec = (long)(delay_ns % 1000000000);
-    }
+    uint64_t now_ns = kw_clock_mono_ns();
+    uint64_t delay_ns = MAX(first->at > now_ns ? first->at - now_ns : 0, LEAST_NS);
+    struct itimerspec when = {
+        .it_value = {.tv_sec = (time_t)(delay_ns / 1000000000), .tv_nsec = (long)(delay_ns % 1000000000)}};
+    timers->armed_ns = first->at;
     timerfd_settime(timers->fd, 0, &when, NULL);
 }
 
@@ -82,6 +80,7 @@ void
 kw_fine_timer_set(kw_fine_timers *timers, kw_fine_timer *timer, uint64_t at_ns, void (*ring)(void *user),
                   void *user)
 {
+    kw_heap_remove(&timers->heap, &timer->item);
     timer->ring = ring;
     timer->user = user;
     kw_heap_add(&timers->heap, &timer->item, at_ns);

@@ -19,7 +19,7 @@ kw_fine_timers *kw_fine_timers_new(kw_loop *loop);
 /* Cancels all timers. The memory is freed after the loop's next iteration. */
 void kw_fine_timers_free(kw_fine_timers *timers);
 
-/* Calls ring once, at at_ns or later, never from inside this function. The timer must not be set. */
+/* Calls ring once, at at_ns or later, never from inside this function. A timer that is set is moved. */
 void kw_fine_timer_set(kw_fine_timers *timers, kw_fine_timer *timer, uint64_t at_ns, void (*ring)(void *user),
                        void *user);
 /* Clears the timer. Does nothing if it is not set. */

@@ -1,6 +1,5 @@
 #include "service/exchange_internal.h"
 
-#include "base/container.h"
 #include "base/guard.h"
 #include "base/shortage.h"
 #include "service/atomic_hold.h"
@@ -118,7 +117,7 @@ short_of_memory(void)
 static void
 answer(kw_exchange *exchange, const void *result, kw_code code)
 {
-    kw_alarms_clear(exchange->worker->alarms, &exchange->alarm);
+    kw_fine_timer_cancel(exchange->worker->timers, &exchange->timer);
     if (!exchange->oneway && kw_request_can_reply(exchange->request)) {
         if (code == KW_OK && kw_exchange_lacks_memory(exchange)) {
             kw_error short_of = short_of_memory();
@@ -202,7 +201,7 @@ kw_exchange_reply_encoded(kw_exchange *exchange, kw_buffer *message)
         kw_exchange_fail(exchange, &fenced);
         return;
     }
-    kw_alarms_clear(exchange->worker->alarms, &exchange->alarm);
+    kw_fine_timer_cancel(exchange->worker->timers, &exchange->timer);
     kw_request_pass_reply(exchange->request, message);
     note_write(exchange);
     kw_outcome_count(exchange, KW_OK);
@@ -277,9 +276,9 @@ timeout_text(kw_exchange_state state)
 }
 
 void
-kw_exchange_on_deadline(kw_alarm *alarm)
+kw_exchange_on_deadline(void *user)
 {
-    kw_exchange *exchange = KW_CONTAINER(alarm, kw_exchange, alarm);
+    kw_exchange *exchange = user;
     kw_error error;
     if (exchange->state == KW_EXCHANGE_HELD_ATOMIC) {
         kw_atomic_hold_expire(exchange);

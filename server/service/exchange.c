@@ -19,7 +19,7 @@
 #define FENCED_RETRY_MS 1000
 /* Estimated memory that a call needs, as a multiple of the size of its message. */
 #define WORK_FACTOR 4
-/* How long the alarm waits after the deadline, so that the call itself can report a more precise result. */
+/* How long the timer waits after the deadline, so that the call itself can report a more precise result. */
 #define LATE_MS 12
 
 const kw_model *
@@ -69,10 +69,12 @@ kw_exchange_set_deadline(kw_exchange *exchange, int64_t timeout_ms)
     kw_deadline now = kw_clock_mono_ns(), deadline = kw_deadline_in_ms(timeout_ms);
     if (deadline != KW_DEADLINE_NONE)
         deadline -= now - exchange->started_ns;
-    bool has_alarm = deadline != KW_DEADLINE_NONE && !kw_exchange_method(exchange)->ignores_deadline;
     exchange->call.deadline = deadline;
-    kw_alarms_set(exchange->worker->alarms, &exchange->alarm,
-                  has_alarm ? deadline + LATE_MS * KW_NS_PER_MS : KW_DEADLINE_NONE);
+    if (deadline == KW_DEADLINE_NONE || kw_exchange_method(exchange)->ignores_deadline)
+        kw_fine_timer_cancel(exchange->worker->timers, &exchange->timer);
+    else
+        kw_fine_timer_set(exchange->worker->timers, &exchange->timer, deadline + LATE_MS * KW_NS_PER_MS,
+                          kw_exchange_on_deadline, exchange);
 }
 
 /* Rejects a message that is not a valid call of a known method, with Thrift's TApplicationException. */

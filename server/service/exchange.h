@@ -22,7 +22,7 @@
  */
 #pragma once
 
-#include "base/alarm.h"
+#include "base/fine_timer.h"
 #include "service/worker.h"
 
 typedef struct kw_read_queue kw_read_queue;
@@ -63,7 +63,7 @@ typedef struct kw_exchange {
     uint32_t held_peer;      /* if HELD_ATOMIC: whose call it is */
     bool awaited_by_hold;    /* worker->hold waits until this call has ended; only hold.c uses it */
     uint64_t era;            /* worker->era when the call began */
-    kw_alarm alarm;
+    kw_fine_timer timer;
     kw_read_queue *read_queue; /* or NULL; only read_queue.c uses this and the next two */
     bool large;
     void (*start_read)(struct kw_exchange *exchange);
@@ -102,8 +102,8 @@ void kw_exchange_drop_policy(kw_exchange *exchange);
  * or BUSY. The part must be the last thing that its caller does. The methods' functions run in a guard. */
 void kw_exchange_guard(kw_exchange *exchange, void (*part)(kw_exchange *exchange));
 
-/* Called by the alarm of an exchange when its deadline has passed. */
-void kw_exchange_on_deadline(kw_alarm *alarm);
+/* Called by the timer of an exchange when its deadline has passed. */
+void kw_exchange_on_deadline(void *exchange);
 
 /* Answers with the method's result struct (kw_api_..._result), or with LIMIT if it exceeds the maximum size
  * of a reply, BUSY if memory is short, or UNAVAILABLE if the gateway has lost its lease. NULL: nothing is
@@ -126,7 +126,7 @@ bool kw_exchange_read_options(kw_exchange *exchange, const kw_api_Options *optio
  * positive. */
 bool kw_exchange_read_deadline(kw_exchange *exchange, bool given, int32_t deadline_ms, kw_error *ret_error);
 
-/* Sets the deadline, counted from the arrival of the call, and its alarm. */
+/* Sets the deadline, counted from the arrival of the call, and its timer. */
 void kw_exchange_set_deadline(kw_exchange *exchange, int64_t timeout_ms);
 
 /* Finds the table with this name. INVALID if the argument is missing; NOT_FOUND suggests a similar name;

@@ -126,7 +126,7 @@ on_loop_open(void *user, kw_loop *loop, unsigned index)
     worker->handle = kw_store_open_handle(service->settings.store, loop);
     worker->generator = kw_generator_new(service->settings.sequences, loop, worker->handle);
     worker->prefetcher = kw_page_prefetcher_new(loop, &service->writes);
-    worker->alarms = kw_alarms_new(loop, kw_exchange_on_deadline);
+    worker->timers = kw_fine_timers_new(loop);
     worker->read_queues = kw_read_queues_new(loop);
     worker->compiler = kw_worker_port_open(service->compilers, loop);
     worker->offload = kw_worker_port_open(service->offloads, loop);
@@ -178,7 +178,7 @@ end_closing(kw_task *task)
     worker->handle = NULL;
     kw_generator_free(g_steal_pointer(&worker->generator));
     kw_page_prefetcher_free(g_steal_pointer(&worker->prefetcher));
-    kw_alarms_free(g_steal_pointer(&worker->alarms));
+    kw_fine_timers_free(g_steal_pointer(&worker->timers));
     kw_read_queues_free(g_steal_pointer(&worker->read_queues));
     kw_worker_port_free(g_steal_pointer(&worker->compiler));
     kw_worker_port_free(g_steal_pointer(&worker->offload));

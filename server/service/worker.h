@@ -3,7 +3,7 @@
 
 #include "service/service.h"
 
-#include "base/alarm.h"
+#include "base/fine_timer.h"
 #include "base/log.h"
 #include "thrift/keyway_wire.h"
 #include "verb/prefetch.h"
@@ -32,7 +32,7 @@ typedef struct kw_service_worker {
     kw_store_handle *handle;
     kw_generator *generator;
     kw_page_prefetcher *prefetcher;
-    kw_alarms *alarms; /* deadlines of exchanges */
+    kw_fine_timers *timers; /* deadlines of exchanges */
     kw_read_queues *read_queues;
     kw_worker_port *compiler;     /* compiles filters' expressions */
     kw_worker_port *offload;      /* see offload.h */

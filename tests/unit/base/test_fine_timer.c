@@ -50,6 +50,11 @@ KW_TEST(timers_call_back_in_order, "/timer/order")
         kw_fine_timer_set(fixture.timers, &of->timer, of->at_ns, ring, of);
     }
     fixture.left = TIMERS;
+    for (size_t i = 1; i < TIMERS; i += 3) { /* moved */
+        bell *of = &fixture.bells[i];
+        of->at_ns = begin_ns + (uint64_t)g_test_rand_int_range(0, 20000000);
+        kw_fine_timer_set(fixture.timers, &of->timer, of->at_ns, ring, of);
+    }
     for (size_t i = 0; i < TIMERS; i += 3) {
         kw_fine_timer_cancel(fixture.timers, &fixture.bells[i].timer);
         fixture.bells[i].cancelled = true;
@@ -58,6 +63,23 @@ KW_TEST(timers_call_back_in_order, "/timer/order")
     kw_loop_run(fixture.loop);
     for (size_t i = 0; i < TIMERS; i++)
         g_assert_true(fixture.bells[i].rang != fixture.bells[i].cancelled);
+    close_all();
+}
+
+KW_TEST(an_earlier_timer_calls_back_first, "/timer/earlier")
+{
+    fixture.loop = kw_loop_new();
+    fixture.timers = kw_fine_timers_new(fixture.loop);
+    uint64_t now_ns = kw_clock_mono_ns();
+    bell late = {.at_ns = now_ns + UINT64_C(3600000000000)}, early = {.at_ns = now_ns + 5000000};
+    kw_fine_timer_set(fixture.timers, &late.timer, late.at_ns, ring, &late);
+    kw_fine_timer_set(fixture.timers, &early.timer, early.at_ns, ring, &early);
+    fixture.left = 1;
+    fixture.last_ns = 0;
+    kw_loop_run(fixture.loop);
+    g_assert_true(early.rang && !late.rang);
+    kw_fine_timer_cancel(fixture.timers, &late.timer);
+    kw_fine_timer_cancel(fixture.timers, &late.timer);
     close_all();
 }
 

@@ -47,7 +47,7 @@ __wrap_kw_exchange_fail(kw_exchange *exchange, const kw_error *error)
     kw_exchange_move(exchange, KW_EXCHANGE_ENDED, NULL);
     call_of(exchange)->ended = true;
     call_of(exchange)->error = *error;
-    kw_alarms_clear(exchange->worker->alarms, &exchange->alarm);
+    kw_fine_timer_cancel(exchange->worker->timers, &exchange->timer);
 }
 
 void
@@ -64,7 +64,7 @@ __wrap_kw_exchange_resume(kw_exchange *exchange)
         return;
     }
     call_of(exchange)->ended = true;
-    kw_alarms_clear(exchange->worker->alarms, &exchange->alarm);
+    kw_fine_timer_cancel(exchange->worker->timers, &exchange->timer);
 }
 
 void

@@ -38,7 +38,7 @@ service_fixture_new(void)
         g_error("the test's policy is wrong:\n%s", kw_diagnostics_text(found));
     fix->table = kw_policy_table(fix->policy, 0);
     fix->loop = kw_loop_new();
-    fix->worker.alarms = kw_alarms_new(fix->loop, kw_exchange_on_deadline);
+    fix->worker.timers = kw_fine_timers_new(fix->loop);
     fix->exchange.worker = &fix->worker;
     fix->exchange.method = &kw_api_methods[KW_API_Data_scan];
     fix->exchange.started_ns = kw_clock_mono_ns();
@@ -51,8 +51,7 @@ service_fixture_new(void)
 void
 service_fixture_free(service_fixture *fix)
 {
-    kw_alarms_clear(fix->worker.alarms, &fix->exchange.alarm);
-    kw_alarms_free(fix->worker.alarms);
+    kw_fine_timers_free(fix->worker.timers);
     kw_loop_free(fix->loop);
     kw_arena_free(fix->exchange.call.arena);
     kw_policy_unref(fix->policy);
