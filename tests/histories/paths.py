@@ -7,7 +7,7 @@ fault `paths` does the same beside one history. Tables `duo` have atomic operati
     the fault           add, [cancel, forget, add again ...]                              drop, forget, add ...
     the last reads      each path
 
-Tables with paths over fields that change begin without these paths, or with one of them. Some or all of them are added at once, then the others.
+Tables with paths over fields that change begin without these paths, or with two of them. Some or all of them are added at once, then the others.
 """
 import contextlib
 import random as randomness
@@ -21,8 +21,9 @@ from keyway_thrift.ttypes import ApplyOptions, ChangeAction, ChangeOptions, Code
 
 TABLES = ("pair", "duo")
 PATH = "    paths:\n      by_part:\n        key: "
-# Tables with paths over fields that change begin with these ones. Histories of hinted_stamp expect that a put of one text writes both.
-KEPT = {"hinted_stamp": ("by_texts",)}
+# Tables with paths over fields that change begin with these ones. Histories of hinted_stamp expect that a put of one text writes both
+# texts and both sides.
+KEPT = {"hinted_stamp": ("by_both", "by_texts")}
 CANCELS_MOST = 2
 SECONDS = 300  # A change that takes longer hangs.
 # In other faults, a write of unknown outcome can be in one path only; readers of the dropped path have seen it, and the path that is

@@ -75,9 +75,6 @@ PLANTED = {
     "filled-without-grace": ("the wait for late writes (store.late) before hints are copied", [
         ("server/coordinator/times.c", "(uint64_t)store->late_ms * KW_NS_PER_MS", "0"),
         ("server/coordinator/reports.c", "(uint64_t)kw_control_model(control)->store.hbase.late_ms * KW_NS_PER_MS", "0")]),
-    "filled-once": ("the repetition of a slice of the copy of hints that was not written", [
-        ("server/reconcile/hint_slice.c", "        if (self->written[i].outcome != KW_OUTCOME_OK) {\n            finish(self, &self->written[i].error);",
-         "        if (false) {\n            finish(self, &self->written[i].error);")]),
     "early-hints": ("the copy of hints before queries use an added path", [
         ("server/change/ladder.c", "OLD(FILLED), GRACE | COPY},", "OLD(FILLED), GRACE},"),
         ("server/change/ladder.c", "OLD(FILLED), GRACE | COPY | CLOCK},", "OLD(FILLED), GRACE | CLOCK},")]),
@@ -109,7 +106,6 @@ AIMED = {
     "given-fields": PARTIAL,
     "no-compare": PARTIAL,
     "filled-without-grace": ADDED + ["--faults", "paths_given_up,paths_stuck", "--late", "1500", "--bursts", "200", "--stretch", "3"],
-    "filled-once": ADDED + ["--faults", "paths_cut,paths_late"],
     "early-hints": ADDED + ["--faults", "paths,paths_slow"],
     "short-times": HINTS + CLEANED,
 }
