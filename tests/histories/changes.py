@@ -108,11 +108,14 @@ class RuleChanges(places.Place):
     def apply_first(self, text):
         """Applies the first policy. A real HBase can need longer than the deadline of a call to create all its store tables."""
         until = time.monotonic() + self.CHANGE_SECONDS
-        while not self.admin("policyHistory", 0, 1):
+        applied = False
+        while not applied:
             try:
-                self.admin("policyApply", text, 0, None)
+                applied = bool(self.admin("policyHistory", 0, 1))
+                if not applied:
+                    self.admin("policyApply", text, 0, None)
             except KeywayError as failure:
-                assert failure.code == Code.TIMEOUT and time.monotonic() < until, failure
+                assert failure.code in (Code.TIMEOUT, Code.UNAVAILABLE) and time.monotonic() < until, failure
 
     def admin(self, name, *arguments, patience=PATIENCE):
         """Calls a gateway; if there are several, one of them after the other."""

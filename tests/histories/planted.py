@@ -75,9 +75,8 @@ PLANTED = {
     "filled-without-grace": ("the wait for late writes (store.late) before hints are copied", [
         ("server/coordinator/times.c", "(uint64_t)store->late_ms * KW_NS_PER_MS", "0"),
         ("server/coordinator/reports.c", "(uint64_t)kw_control_model(control)->store.hbase.late_ms * KW_NS_PER_MS", "0")]),
-    "early-hints": ("the copy of hints before queries use an added path", [
-        ("server/change/ladder.c", "OLD(FILLED), GRACE | COPY},", "OLD(FILLED), GRACE},"),
-        ("server/change/ladder.c", "OLD(FILLED), GRACE | COPY | CLOCK},", "OLD(FILLED), GRACE | CLOCK},")]),
+    "no-hint-copy": ("the copy of the hints of earlier records, and its comparison", [
+        ("server/reconcile/hint_slice.c", "        else if (at->hint.size)", "        else if (at->hint.size && stale)")]),
     "short-times": ("nothing", SHORT),
 }
 RIGHT = {"short-times"}
@@ -106,7 +105,7 @@ AIMED = {
     "given-fields": PARTIAL,
     "no-compare": PARTIAL,
     "filled-without-grace": ADDED + ["--faults", "paths_given_up,paths_stuck", "--late", "1500", "--bursts", "200", "--stretch", "3"],
-    "early-hints": ADDED + ["--faults", "paths,paths_slow"],
+    "no-hint-copy": ADDED + ["--faults", "paths,paths_slow"],
     "short-times": HINTS + CLEANED,
 }
 
