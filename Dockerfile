@@ -1,7 +1,7 @@
 # keywayd and the keyway command on Debian 12.
 #
 #   docker build -t keyway .
-#   docker run -p 9595:9595 -v keyway-data:/var/lib/keyway keyway
+#   docker run -p 127.0.0.1:9595:9595 -v keyway-data:/var/lib/keyway keyway
 #
 # The data of the embedded store is in /var/lib/keyway. Another policy: -v FILE:/etc/keyway/keyway.yaml:ro
 FROM debian:12-slim AS build

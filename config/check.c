@@ -236,5 +236,6 @@ kw_check_policy(kw_read *read, const kw_node *node, void *section)
     check_source(read, node, draft);
     refuse_small_memory(read, node, &draft->model);
     refuse_repeated_addresses(read, &draft->model);
+    kw_check_open_listeners(read, &draft->model);
     refuse_shared_store_tables(read, draft);
 }

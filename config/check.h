@@ -9,8 +9,13 @@ struct kw_node;
 struct kw_model_field;
 struct kw_draft_table;
 struct kw_memory;
+struct kw_model;
 
 void kw_check_listener(struct kw_read *read, const struct kw_node *node, void *section);
+void kw_check_role(struct kw_read *read, const struct kw_node *node, void *section);
+void kw_check_access(struct kw_read *read, const struct kw_node *node, void *section);
+/* Refuses listeners that other machines can reach, if there is no access and they are not public. */
+void kw_check_open_listeners(struct kw_read *read, const struct kw_model *model);
 void kw_check_listener_tls(struct kw_read *read, const struct kw_node *node, void *section);
 void kw_check_channel_tls(struct kw_read *read, const struct kw_node *node, void *section);
 void kw_check_cursor(struct kw_read *read, const struct kw_node *node, void *section);

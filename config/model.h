@@ -234,12 +234,57 @@ typedef struct kw_model_listener {
     const char *host; /* numeric or name, default 127.0.0.1; or unix:/PATH */
     uint16_t port;    /* 0: any free port (tests), or a Unix socket */
     const char *mode; /* Unix: permissions of the file, octal */
+    bool public;      /* can be reached from other machines without access */
     kw_mark mark;
     kw_model_tls tls;
 } kw_model_listener;
 
 /* The path of a Unix socket; NULL for another listener. */
 const char *kw_model_listener_path(const kw_model_listener *listener);
+
+/* --- access ----------------------------------------------------------------------------------- */
+
+/* Operations that a role can allow, in the order of kw_operation_names. */
+typedef enum kw_model_operation {
+    KW_MAY_READ, /* of tables */
+    KW_MAY_WRITE,
+    KW_MAY_REMOVE,
+    KW_MAY_ATOMIC,
+    KW_MAY_CREATE,
+    KW_MAY_EXPLAIN,
+    KW_MAY_VIEW, /* of the gateway */
+    KW_MAY_OPERATE
+} kw_model_operation;
+
+/* As in a policy file; NULL ends the list. */
+extern const char *const kw_operation_names[];
+
+typedef struct kw_model_group {
+    const char *name;
+    kw_mark mark;
+    const char *const *members; /* names of callers; each * stands for any characters */
+    size_t members_count;
+} kw_model_group;
+
+typedef struct kw_model_role {
+    kw_mark mark;
+    const char *const *who; /* names of groups */
+    size_t who_count;
+    const char *const *tables; /* names; each * stands for any characters */
+    size_t tables_count;
+    const char *const *may;
+    size_t may_count;
+    unsigned operations; /* those of `may`: 1u << kw_model_operation */
+} kw_model_role;
+
+typedef struct kw_model_access {
+    bool enabled; /* false: every caller can do everything */
+    kw_mark mark;
+    const kw_model_group *groups;
+    size_t groups_count;
+    const kw_model_role *roles;
+    size_t roles_count;
+} kw_model_access;
 
 typedef struct kw_model_limits {
     int64_t connections;      /* 10,000 */
@@ -334,6 +379,7 @@ typedef struct kw_model {
     size_t listeners_count;  /* at least one; default 127.0.0.1:9595 */
     kw_model_listener admin; /* HTTP; default 127.0.0.1:9596 */
     bool admin_enabled;
+    kw_model_access access;
     bool strict_start;      /* do not serve a policy without the tables that cannot be served */
     int64_t loops;          /* loop threads; 0: one per core, with hbase one per four cores */
     const char *gateway_id; /* "": the host name and the first port of the listeners */
@@ -348,6 +394,9 @@ typedef struct kw_model {
     const kw_model_table *tables;
     size_t tables_count;
 } kw_model;
+
+/* True if other machines can connect to the listener, and everybody who connects can do everything. */
+bool kw_model_listener_is_open(const kw_model *model, const kw_model_listener *listener);
 
 /* Maximum memory of a decoded request: four times limits.frame. Small values become structs, which are
  * several times as large. A frame of only small values is refused; frames of records fit. */

@@ -322,7 +322,7 @@ read_short(kw_read *read, const kw_section *section, const kw_node *node, void *
 }
 
 /* Returns the node if it is a map or has no value. Otherwise returns NULL: this function itself reads `off`
- * and short forms, and reports a list as a problem. */
+ * and short forms (which can be lists of texts), and reports a list as a problem. */
 static const kw_node *
 section_map(kw_read *read, const kw_section *section, const kw_node *node, void *into)
 {
@@ -335,6 +335,11 @@ section_map(kw_read *read, const kw_section *section, const kw_node *node, void 
         return node;
     if (node->kind == KW_NODE_SCALAR)
         return read_short(read, section, node, into);
+    const kw_setting *brief = section->shorthand ? kw_section_find(section, section->shorthand) : NULL;
+    if (brief && brief->kind == KW_KIND_TEXTS) {
+        read_setting(read, section, brief, node, into);
+        return NULL;
+    }
     kw_read_problem(read, node->mark, section->shorthand ? NULL : "remove the '- ' in front",
                     "must be %sa map, not a list", section->shorthand ? "one value or " : "");
     return NULL;

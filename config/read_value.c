@@ -108,6 +108,8 @@ checked_text(kw_read *read, const kw_setting *setting, const kw_node *node)
         refused(read, node, refusal);
         return NULL;
     }
+    if (setting->choices && kw_read_choice(read, node, setting->choices) < 0)
+        return NULL;
     if (setting->flags & KW_SETTING_SECRET) {
         kw_secret_span span = {node->start, node->end};
         g_array_append_val(read->secrets, span);

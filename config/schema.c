@@ -53,7 +53,7 @@ text_words(const kw_setting *setting)
 static char *
 texts_words(const kw_setting *setting)
 {
-    g_autofree char *each = text_words(setting);
+    g_autofree char *each = setting->choices ? choice_words(setting->choices) : text_words(setting);
     return g_strdup_printf("list, each: %s", each);
 }
 

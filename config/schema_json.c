@@ -122,6 +122,10 @@ write_choices(json *to, const char *const *choices)
 static void
 write_text(json *to, const kw_setting *setting)
 {
+    if (setting->choices) {
+        write_choices(to, setting->choices);
+        return;
+    }
     json_raw(to, "type", "[\"string\", \"number\", \"boolean\"]");
     if (kw_name_pattern(setting->rule))
         json_text(to, "pattern", kw_name_pattern(setting->rule));

@@ -56,10 +56,10 @@ typedef struct kw_setting {
     /* Numbers: bounds. TEXT, TEXTS: bytes of one text (most 0: 1,000). LIST, MAP, RULE: items. ADDRESS:
      * least is the smallest port, most is 0. */
     int64_t least, most;
-    uint16_t port;        /* ADDRESS: the default port; 0: a port is required */
-    const char *fallback; /* in the syntax of the file; NULL: absent */
-    int64_t absent;       /* value of an absent INT, SIZE, MS, SECONDS without fallback */
-    const char *const *choices;
+    uint16_t port;              /* ADDRESS: the default port; 0: a port is required */
+    const char *fallback;       /* in the syntax of the file; NULL: absent */
+    int64_t absent;             /* value of an absent INT, SIZE, MS, SECONDS without fallback */
+    const char *const *choices; /* of CHOICE, ENUM, EITHER, and of each text of TEXTS if not NULL */
     kw_name_rule rule;
     const kw_section *section;
     unsigned only;     /* kinds (1u << kind) of the section that have it; 0: all */
@@ -134,6 +134,7 @@ typedef struct kw_draft {
 
 /* The whole file, read into a kw_draft. */
 extern const kw_section kw_policy_section;
+extern const kw_section kw_access_section;   /* kw_model_access; settings_access.c */
 extern const kw_section kw_store_section;    /* kw_draft; settings_store.c */
 extern const kw_section kw_table_section;    /* kw_draft_table; settings_table.c */
 extern const kw_section kw_generate_section; /* kw_model_generate; settings_generate.c */

@@ -72,6 +72,12 @@ static const kw_setting listener_settings[] = {
      .about =
          "Permissions of the file of a Unix socket: who can connect. The file belongs to the user and the "
          "group of the gateway."},
+    {.name = "public",
+     .kind = KW_KIND_BOOL,
+     .offset = offsetof(kw_model_listener, public),
+     .fallback = "false",
+     .about = "Listen although other machines can connect and there is no access: everybody who can connect "
+              "can read, write and administer everything. /readyz warns about it."},
     {.name = "tls",
      .kind = KW_KIND_SECTION,
      .offset = offsetof(kw_model_listener, tls),
@@ -461,6 +467,11 @@ static const kw_setting policy_settings[] = {
      .kind = KW_KIND_SECTION,
      .section = &admin_section,
      .about = "The admin port: an address or off."},
+    {.name = "access",
+     .kind = KW_KIND_SECTION,
+     .offset = offsetof(kw_draft, model.access),
+     .section = &kw_access_section,
+     .about = "Who can do what."},
     {.name = "loops",
      .kind = KW_KIND_INT,
      .offset = offsetof(kw_draft, model.loops),

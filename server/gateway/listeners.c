@@ -80,6 +80,16 @@ listen_all(kw_gateway *gateway, kw_error *ret_error)
     return opened > 0;
 }
 
+static void
+warn_of_open(const kw_model *model)
+{
+    for (size_t i = 0; i < model->listeners_count; i++)
+        if (kw_model_listener_is_open(model, &model->listeners[i]))
+            kw_log(
+                KW_LOG_WARN, "gateway", "everybody who can connect can read, write and administer everything",
+                KW_LOG_FACT("host", model->listeners[i].host), KW_LOG_FACT("port", model->listeners[i].port));
+}
+
 bool
 kw_listeners_start(kw_gateway *gateway)
 {
@@ -91,6 +101,7 @@ kw_listeners_start(kw_gateway *gateway)
         kw_drain_start(gateway, KW_EXIT_FAILED);
         return false;
     }
+    warn_of_open(kw_control_model(&gateway->control));
     gateway->listeners.listening = true;
     kw_net_start(gateway->net);
     return true;

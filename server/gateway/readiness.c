@@ -45,6 +45,20 @@ add_all(const GPtrArray *texts, void (*add_warning)(void *list, const char *text
         add_warning(list, texts->pdata[i]);
 }
 
+/* Listeners that other machines can reach, while everybody who connects can do everything. */
+static void
+warn_of_open_listeners(const kw_model *model, void (*add_warning)(void *list, const char *text), void *list)
+{
+    for (size_t i = 0; i < model->listeners_count; i++) {
+        const kw_model_listener *listener = &model->listeners[i];
+        g_autofree char *text = g_strdup_printf("everybody who can connect to %s:%u can read, write and "
+                                                "administer everything: the policy has no access",
+                                                listener->host, listener->port);
+        if (kw_model_listener_is_open(model, listener))
+            add_warning(list, text);
+    }
+}
+
 static void
 list_warnings(void *user, void (*add_warning)(void *list, const char *text), void *list)
 {
@@ -52,6 +66,7 @@ list_warnings(void *user, void (*add_warning)(void *list, const char *text), voi
     kw_mutex_lock(&gateway->control.lock);
     add_all(gateway->control.zone_warnings, add_warning, list);
     add_all(gateway->listeners.not_listening, add_warning, list);
+    warn_of_open_listeners(kw_control_model(&gateway->control), add_warning, list);
     if (gateway->not_reloaded.code != KW_OK)
         add_warning(list, gateway->not_reloaded.text);
     if (gateway->control.not_followed.code != KW_OK)

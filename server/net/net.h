@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "access/principal.h"
+#include "access/access.h"
 #include "base/budget.h"
 #include "base/bytes.h"
 #include "base/error.h"
@@ -100,6 +100,9 @@ const char *kw_request_peer(const kw_request *request);
 uint32_t kw_request_peer_number(const kw_request *request);
 /* Who has opened the connection. Never NULL; lives until the request has ended. */
 const kw_principal *kw_request_principal(const kw_request *request);
+
+/* What the handler keeps with the connection to decide about its calls; NULL at first. Freed with it. */
+kw_grants **kw_request_grants(const kw_request *request);
 
 /* What the handler keeps with the request; NULL at first. */
 void kw_request_set_call(kw_request *request, void *call);

@@ -68,6 +68,16 @@ kw_request_principal(const kw_request *request)
     return principal ? principal : &kw_principal_anonymous;
 }
 
+kw_grants **
+kw_request_grants(const kw_request *request)
+{
+    kw_session *session = request->session;
+    if (!session->has_grants)
+        kw_account_charge(session->account, KW_MEMORY_FRAMES, KW_GRANTS_BYTES);
+    session->has_grants = true;
+    return &session->grants;
+}
+
 void
 kw_request_set_call(kw_request *request, void *call)
 {

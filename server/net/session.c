@@ -37,8 +37,11 @@ session_free(kw_session *session)
     if (session->next)
         session->next->previous = session->previous;
     kw_account_charge(session->account, KW_MEMORY_FRAMES, -(SESSION_BYTES + (session->tls ? TLS_BYTES : 0)));
+    if (session->has_grants)
+        kw_account_charge(session->account, KW_MEMORY_FRAMES, -KW_GRANTS_BYTES);
     kw_tls_free(session->tls);
     kw_principal_free(session->principal);
+    kw_grants_free(session->grants);
     kw_account_unref(session->account);
     g_free(session->own_refusal);
     g_free(session);

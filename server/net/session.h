@@ -55,6 +55,8 @@ struct kw_session {
 
     kw_tls *tls;
     kw_principal *principal; /* NULL: anonymous. Set at most once, before the first request */
+    kw_grants *grants;       /* the handler's; NULL until it decides about a call */
+    bool has_grants;         /* their memory is charged to the account */
     kw_wire_reader *reader;
     kw_frame *frame; /* NULL while nothing is buffered */
     size_t start;    /* where the present message starts in the frame */

@@ -464,13 +464,16 @@ kw_policy_find_table(const kw_policy *policy, kw_bytes name)
 }
 
 const char *
-kw_policy_nearest_table(const kw_policy *policy, kw_bytes name)
+kw_policy_nearest_table(const kw_policy *policy, kw_bytes name,
+                        bool (*shown)(const kw_table *table, const void *user), const void *user)
 {
     if (name.size > KW_GUESS_MAX)
         return NULL;
     g_autofree char *wrong = g_strndup((const char *)name.data, name.size);
     g_autofree const char **names = g_new0(const char *, policy->tables_count + 1);
+    size_t count = 0;
     for (size_t number = 0; number < policy->tables_count; number++)
-        names[number] = policy->tables[number].name;
+        if (shown(&policy->tables[number], user))
+            names[count++] = policy->tables[number].name;
     return kw_nearest_name(wrong, names);
 }

@@ -251,8 +251,10 @@ size_t kw_policy_table_count(const kw_policy *policy);
 const kw_table *kw_policy_table(const kw_policy *policy, size_t index);
 /* NULL if there is none. */
 const kw_table *kw_policy_find_table(const kw_policy *policy, kw_bytes name);
-/* A similar name to suggest for an unknown one; NULL if there is none. */
-const char *kw_policy_nearest_table(const kw_policy *policy, kw_bytes name);
+/* A similar name to suggest for an unknown one, among those of the tables that `shown` accepts; NULL if
+ * no name is similar. */
+const char *kw_policy_nearest_table(const kw_policy *policy, kw_bytes name,
+                                    bool (*shown)(const kw_table *table, const void *user), const void *user);
 
 /* Index of the field, or -1. */
 int kw_table_find_field(const kw_table *table, kw_bytes name);

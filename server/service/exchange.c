@@ -281,11 +281,25 @@ admit(kw_exchange *exchange, const kw_wire_message *message)
     return false;
 }
 
+bool
+kw_exchange_may(const kw_exchange *exchange, kw_operation operation, kw_bytes table, kw_error *ret_error)
+{
+    const kw_access_rules *rules = exchange->snapshot->access;
+    const kw_request *request = exchange->request;
+    return !rules || kw_access_check(rules, kw_request_principal(request), kw_request_grants(request),
+                                     operation, table, ret_error);
+}
+
+/* A call whose subject has an error ends with it here, before access is decided: only a call with a subject
+ * reaches its method. */
 static bool
 is_allowed(const kw_exchange *exchange, kw_error *ret_error)
 {
-    return kw_access_check(kw_request_principal(exchange->request), kw_exchange_method(exchange)->operation,
-                           kw_subject_of(exchange).table, ret_error);
+    if (!exchange->snapshot->access)
+        return true;
+    kw_subject subject;
+    return kw_method_read_subject(exchange, &subject, ret_error) &&
+           kw_exchange_may(exchange, kw_exchange_method(exchange)->operation, subject.table, ret_error);
 }
 
 static bool
@@ -413,6 +427,12 @@ kw_exchange_read_options(kw_exchange *exchange, const kw_api_Options *options, k
     return true;
 }
 
+static bool
+is_shown(const kw_table *table, const void *exchange)
+{
+    return kw_exchange_may(exchange, KW_OPERATION_DESCRIBE, kw_bytes_of_text(table->name), NULL);
+}
+
 bool
 kw_exchange_find_table(const kw_exchange *exchange, bool given, kw_bytes name, const kw_table **ret_table,
                        kw_error *ret_error)
@@ -426,7 +446,7 @@ kw_exchange_find_table(const kw_exchange *exchange, bool given, kw_bytes name, c
     if (kw_exchange_model(exchange)->policy_in_store && kw_policy_version(exchange->call.policy) == 0)
         return kw_error_set(ret_error, KW_UNAVAILABLE,
                             "the catalog has no policy yet; run `keyway policy import FILE`");
-    const char *near = kw_policy_nearest_table(exchange->call.policy, name);
+    const char *near = kw_policy_nearest_table(exchange->call.policy, name, is_shown, exchange);
     return kw_error_set(ret_error, KW_NOT_FOUND, "there is no table %s%s%s%s", kw_show_name(name, shown),
                         near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
 }

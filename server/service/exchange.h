@@ -129,8 +129,13 @@ bool kw_exchange_read_deadline(kw_exchange *exchange, bool given, int32_t deadli
 /* Sets the deadline, counted from the arrival of the call, and its timer. */
 void kw_exchange_set_deadline(kw_exchange *exchange, int64_t timeout_ms);
 
-/* Finds the table with this name. INVALID if the argument is missing; NOT_FOUND suggests a similar name;
- * UNAVAILABLE if the catalog has no policy yet. */
+/* True if the caller is allowed to do this with the table; otherwise DENIED. The call itself was allowed
+ * before its method runs; methods ask for the tables that they list. ret_error can be NULL. */
+bool kw_exchange_may(const kw_exchange *exchange, kw_operation operation, kw_bytes table,
+                     kw_error *ret_error);
+
+/* Finds the table with this name. INVALID if the argument is missing; NOT_FOUND suggests a similar name that
+ * the caller can see; UNAVAILABLE if the catalog has no policy yet. */
 bool kw_exchange_find_table(const kw_exchange *exchange, bool given, kw_bytes name,
                             const kw_table **ret_table, kw_error *ret_error);
 

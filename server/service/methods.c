@@ -66,6 +66,16 @@ SLICE_OF(scrub)
 SLICE_OF(changeDiff)
 SLICE_OF(verify)
 
+static bool
+open_cursor(const kw_exchange *exchange, kw_cursor *ret_cursor, kw_error *ret_error)
+{
+    const kw_api_Data_nextPage_args *args = exchange->args;
+    if (!args->has_cursor || args->cursor.size == 0)
+        return kw_error_set(ret_error, KW_INVALID, "the argument cursor is missing");
+    return kw_cursor_open(exchange->call.keyring, args->cursor, kw_clock_wall_ms(),
+                          kw_exchange_model(exchange)->cursor.expiry_ms, ret_cursor, ret_error);
+}
+
 /* If the cursor cannot be opened, the method itself reports the error. */
 static kw_subject
 subject_of_nextPage(const kw_exchange *exchange)
@@ -73,9 +83,7 @@ subject_of_nextPage(const kw_exchange *exchange)
     const kw_api_Data_nextPage_args *args = exchange->args;
     kw_cursor cursor;
     kw_error ignored;
-    bool opened =
-        args->has_cursor && kw_cursor_open(exchange->call.keyring, args->cursor, kw_clock_wall_ms(),
-                                           kw_exchange_model(exchange)->cursor.expiry_ms, &cursor, &ignored);
+    bool opened = open_cursor(exchange, &cursor, &ignored);
     return (kw_subject){opened ? cursor.table : KW_BYTES_NONE, deadline_of_options(args->options)};
 }
 
@@ -105,6 +113,19 @@ kw_subject_of(const kw_exchange *exchange)
 {
     const kw_method *method = kw_method_of((size_t)(exchange->method - kw_api_methods));
     return method->subject ? method->subject(exchange) : (kw_subject){.deadline_ms = 0};
+}
+
+bool
+kw_method_read_subject(const kw_exchange *exchange, kw_subject *ret_subject, kw_error *ret_error)
+{
+    kw_cursor cursor;
+    *ret_subject = kw_subject_of(exchange);
+    if (exchange->method != &kw_api_methods[KW_API_Data_nextPage] || ret_subject->table.size > 0)
+        return true;
+    bool opened = open_cursor(exchange, &cursor, ret_error);
+    if (opened)
+        ret_subject->table = cursor.table;
+    return opened;
 }
 
 /* --- cells of calls ------------------------------------------------------------------------------ */
@@ -177,11 +198,13 @@ kw_method_check_cells(const kw_exchange *exchange, kw_error *ret_error)
 
 #define USES_ROWS(method) .needs_store = true, .uses_rows = true, .subject = subject_of_##method
 #define READS(method) .operation = KW_OPERATION_READ, USES_ROWS(method)
-#define WRITES(method)                                                                                       \
-    .operation = KW_OPERATION_WRITE, .writes = true, .changes = true, .cells = cells_of_##method,            \
-    USES_ROWS(method)
-#define INSPECTS .operation = KW_OPERATION_INSPECT
-#define MANAGES .operation = KW_OPERATION_MANAGE
+#define CHANGES_ROWS(method) .writes = true, .changes = true, .cells = cells_of_##method, USES_ROWS(method)
+#define WRITES(method) .operation = KW_OPERATION_WRITE, CHANGES_ROWS(method)
+#define REMOVES(method) .operation = KW_OPERATION_REMOVE, CHANGES_ROWS(method)
+#define DECIDES(method) .operation = KW_OPERATION_ATOMIC, CHANGES_ROWS(method), .atomic = true
+#define EXPLAINS .operation = KW_OPERATION_EXPLAIN
+#define VIEWS .operation = KW_OPERATION_VIEW
+#define OPERATES .operation = KW_OPERATION_OPERATE
 #define FEWER_COLUMNS .smaller = "request fewer columns"
 #define SMALLER_PAGES .smaller = "request smaller pages (page_rows, page_bytes) or fewer columns"
 #define LARGER_FRAMES .smaller = "increase limits.frame"
@@ -194,62 +217,61 @@ static const kw_method methods[KW_API_METHOD_COUNT] = {
                              .smaller = "request fewer records in one call", .late = kw_late_get_many},
     [KW_API_Data_getVersions] = {kw_serve_get_versions, READS(getVersions),
                                  .smaller = "request fewer versions or columns"},
-    [KW_API_Data_remove] = {kw_serve_remove, WRITES(remove), LARGER_FRAMES},
-    [KW_API_Data_removeMany] = {kw_serve_remove_many, WRITES(removeMany), LARGER_FRAMES,
+    [KW_API_Data_remove] = {kw_serve_remove, REMOVES(remove), LARGER_FRAMES},
+    [KW_API_Data_removeMany] = {kw_serve_remove_many, REMOVES(removeMany), LARGER_FRAMES,
                                 .late = kw_late_remove_many},
-    [KW_API_Data_increment] = {kw_serve_increment, WRITES(increment), .atomic = true,
+    [KW_API_Data_increment] = {kw_serve_increment, DECIDES(increment),
                                .smaller = "increment fewer fields in one call"},
-    [KW_API_Data_putIf] = {kw_serve_put_if, WRITES(putIf), LARGER_FRAMES, .atomic = true},
-    [KW_API_Data_compareAndPut] = {kw_serve_compare_and_put, WRITES(compareAndPut), LARGER_FRAMES,
-                                   .atomic = true},
+    [KW_API_Data_putIf] = {kw_serve_put_if, DECIDES(putIf), LARGER_FRAMES},
+    [KW_API_Data_compareAndPut] = {kw_serve_compare_and_put, DECIDES(compareAndPut), LARGER_FRAMES},
     [KW_API_Data_scan] = {kw_serve_scan, READS(scan), SMALLER_PAGES},
     [KW_API_Data_nextPage] = {kw_serve_next_page, READS(nextPage), SMALLER_PAGES},
     [KW_API_Data_latest] = {kw_serve_latest, READS(latest), FEWER_COLUMNS},
     [KW_API_Data_allocate] = {kw_serve_allocate, .operation = KW_OPERATION_WRITE, USES_ROWS(allocate),
                               .changes = true, LARGER_FRAMES},
-    [KW_API_Data_describe] = {kw_serve_describe, INSPECTS, .subject = subject_of_describe, LARGER_FRAMES},
-    [KW_API_Data_tables] = {kw_serve_tables, INSPECTS, LARGER_FRAMES},
-    [KW_API_Admin_explain] = {kw_serve_explain, INSPECTS, .subject = subject_of_explain,
+    [KW_API_Data_describe] = {kw_serve_describe, .operation = KW_OPERATION_DESCRIBE,
+                              .subject = subject_of_describe, LARGER_FRAMES},
+    [KW_API_Data_tables] = {kw_serve_tables, .operation = KW_OPERATION_LIST, LARGER_FRAMES},
+    [KW_API_Admin_explain] = {kw_serve_explain, EXPLAINS, .subject = subject_of_explain,
                               .smaller = "query fewer values at once"},
-    [KW_API_Admin_explainPut] = {kw_serve_explain_put, INSPECTS, .subject = subject_of_explainPut,
+    [KW_API_Admin_explainPut] = {kw_serve_explain_put, EXPLAINS, .subject = subject_of_explainPut,
                                  .cells = cells_of_explainPut, .smaller = "explain a smaller record"},
-    [KW_API_Admin_decodeKey] = {kw_serve_decode_key, INSPECTS, .subject = subject_of_decodeKey,
+    [KW_API_Admin_decodeKey] = {kw_serve_decode_key, EXPLAINS, .subject = subject_of_decodeKey,
                                 .smaller = "decode under one path"},
-    [KW_API_Admin_policy] = {kw_serve_policy, INSPECTS, LARGER_FRAMES},
-    [KW_API_Admin_check] = {kw_serve_check, INSPECTS, .smaller = "check the policy with keywayd --check"},
-    [KW_API_Admin_policyTables] = {kw_serve_policy_tables, INSPECTS,
-                                   .smaller = "request fewer tables at once"},
-    [KW_API_Admin_policyDiff] = {kw_serve_policy_diff, INSPECTS, .smaller = "compare fewer tables at once"},
-    [KW_API_Admin_advise] = {kw_serve_advise, INSPECTS, .smaller = "send fewer candidates or queries"},
-    [KW_API_Admin_createTable] = {kw_serve_create_table, MANAGES, .subject = subject_of_createTable,
-                                  .needs_store = true, .writes = true, .changes = true,
-                                  .smaller = "the split keys are not shown"},
-    [KW_API_Admin_forget] = {kw_serve_forget, MANAGES, .subject = subject_of_forget, .needs_store = true,
+    [KW_API_Admin_policy] = {kw_serve_policy, VIEWS, LARGER_FRAMES},
+    [KW_API_Admin_check] = {kw_serve_check, VIEWS, .smaller = "check the policy with keywayd --check"},
+    [KW_API_Admin_policyTables] = {kw_serve_policy_tables, VIEWS, .smaller = "request fewer tables at once"},
+    [KW_API_Admin_policyDiff] = {kw_serve_policy_diff, VIEWS, .smaller = "compare fewer tables at once"},
+    [KW_API_Admin_advise] = {kw_serve_advise, VIEWS, .smaller = "send fewer candidates or queries"},
+    [KW_API_Admin_createTable] = {kw_serve_create_table, .operation = KW_OPERATION_CREATE,
+                                  .subject = subject_of_createTable, .needs_store = true, .writes = true,
+                                  .changes = true, .smaller = "the split keys are not shown"},
+    [KW_API_Admin_forget] = {kw_serve_forget, OPERATES, .subject = subject_of_forget, .needs_store = true,
                              .writes = true, .changes = true, .ignores_deadline = true, LARGER_FRAMES},
-    [KW_API_Admin_scrub] = {kw_serve_scrub, MANAGES, .writes = true, .changes = true, USES_ROWS(scrub),
+    [KW_API_Admin_scrub] = {kw_serve_scrub, OPERATES, .writes = true, .changes = true, USES_ROWS(scrub),
                             .smaller = "list fewer differences"},
-    [KW_API_Admin_verify] = {kw_serve_verify, MANAGES, .changes = true, USES_ROWS(verify),
+    [KW_API_Admin_verify] = {kw_serve_verify, OPERATES, .changes = true, USES_ROWS(verify),
                              .smaller = "request fewer examples"},
-    [KW_API_Admin_reload] = {kw_serve_reload, MANAGES, .changes = true, .ignores_deadline = true,
+    [KW_API_Admin_reload] = {kw_serve_reload, OPERATES, .changes = true, .ignores_deadline = true,
                              LARGER_FRAMES},
-    [KW_API_Admin_policyApply] = {kw_serve_policy_apply, MANAGES, .changes = true, .ignores_deadline = true,
+    [KW_API_Admin_policyApply] = {kw_serve_policy_apply, OPERATES, .changes = true, .ignores_deadline = true,
                                   LARGER_FRAMES},
-    [KW_API_Admin_policyHistory] = {kw_serve_policy_history, INSPECTS,
+    [KW_API_Admin_policyHistory] = {kw_serve_policy_history, VIEWS,
                                     .smaller = "request fewer versions at once"},
-    [KW_API_Admin_policyVersion] = {kw_serve_policy_version, INSPECTS, LARGER_FRAMES},
-    [KW_API_Admin_policyInEffect] = {kw_serve_policy_in_effect, INSPECTS, LARGER_FRAMES},
-    [KW_API_Admin_exportCatalog] = {kw_serve_export_catalog, INSPECTS, LARGER_FRAMES},
-    [KW_API_Admin_importCatalog] = {kw_serve_import_catalog, MANAGES, .changes = true,
+    [KW_API_Admin_policyVersion] = {kw_serve_policy_version, VIEWS, LARGER_FRAMES},
+    [KW_API_Admin_policyInEffect] = {kw_serve_policy_in_effect, VIEWS, LARGER_FRAMES},
+    [KW_API_Admin_exportCatalog] = {kw_serve_export_catalog, OPERATES, LARGER_FRAMES},
+    [KW_API_Admin_importCatalog] = {kw_serve_import_catalog, OPERATES, .changes = true,
                                     .ignores_deadline = true, LARGER_FRAMES},
-    [KW_API_Admin_changes] = {kw_serve_changes, INSPECTS, .subject = subject_of_changes,
+    [KW_API_Admin_changes] = {kw_serve_changes, VIEWS, .subject = subject_of_changes,
                               .smaller = "request one table at a time"},
-    [KW_API_Admin_orderChange] = {kw_serve_order_change, MANAGES, .subject = subject_of_orderChange,
+    [KW_API_Admin_orderChange] = {kw_serve_order_change, OPERATES, .subject = subject_of_orderChange,
                                   .changes = true, .ignores_deadline = true, LARGER_FRAMES},
-    [KW_API_Admin_changeDiff] = {kw_serve_change_diff, MANAGES, .writes = true, .changes = true,
+    [KW_API_Admin_changeDiff] = {kw_serve_change_diff, OPERATES, .writes = true, .changes = true,
                                  USES_ROWS(changeDiff), .smaller = "list fewer differences"},
-    [KW_API_Admin_backup] = {kw_serve_backup, MANAGES, .changes = true, .ignores_deadline = true,
+    [KW_API_Admin_backup] = {kw_serve_backup, OPERATES, .changes = true, .ignores_deadline = true,
                              LARGER_FRAMES},
-    [KW_API_Admin_stats] = {kw_serve_stats, INSPECTS, LARGER_FRAMES},
+    [KW_API_Admin_stats] = {kw_serve_stats, VIEWS, LARGER_FRAMES},
 };
 
 const kw_method *

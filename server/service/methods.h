@@ -31,6 +31,9 @@ typedef struct kw_method {
 /* The subject of an exchange's call; empty for a method without a subject. */
 kw_subject kw_subject_of(const kw_exchange *exchange);
 
+/* The subject of an exchange's call; the error of a cursor that cannot be opened. */
+bool kw_method_read_subject(const kw_exchange *exchange, kw_subject *ret_subject, kw_error *ret_error);
+
 /* LIMIT if the call would write more than limits.cells cells. Checked before its records are converted. */
 bool kw_method_check_cells(const kw_exchange *exchange, kw_error *ret_error);
 

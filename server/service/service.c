@@ -22,7 +22,10 @@ static kw_snapshot *
 snapshot_new(kw_policy *policy, kw_keyring *keyring)
 {
     kw_snapshot *snapshot = g_new0(kw_snapshot, 1);
-    *snapshot = (kw_snapshot){.refs = 1, .policy = kw_policy_ref(policy), .keyring = kw_keyring_ref(keyring)};
+    *snapshot = (kw_snapshot){.refs = 1,
+                              .policy = kw_policy_ref(policy),
+                              .keyring = kw_keyring_ref(keyring),
+                              .access = kw_access_rules_new(&kw_policy_model(policy)->access)};
     return snapshot;
 }
 
@@ -38,6 +41,7 @@ kw_snapshot_unref(kw_snapshot *snapshot)
     g_assert(snapshot->refs > 0);
     if (--snapshot->refs > 0)
         return;
+    kw_access_rules_free(snapshot->access);
     kw_policy_unref(snapshot->policy);
     kw_keyring_unref(snapshot->keyring);
     g_free(snapshot);

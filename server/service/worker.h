@@ -3,6 +3,7 @@
 
 #include "service/service.h"
 
+#include "access/access.h"
 #include "base/fine_timer.h"
 #include "base/log.h"
 #include "thrift/keyway_wire.h"
@@ -14,6 +15,7 @@ typedef struct kw_snapshot {
     uint32_t refs;
     kw_policy *policy;
     kw_keyring *keyring;
+    kw_access_rules *access; /* of the policy; NULL: everybody can do everything */
 } kw_snapshot;
 
 /* Metrics of one method on one loop: written by the loop, read by any thread. */

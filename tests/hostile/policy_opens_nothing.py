@@ -96,6 +96,9 @@ def leaves(schema, place=()):
             yield from leaves(shape["additionalProperties"], place + ("*",))
 
 
+ACCESS = {"groups": {"d": "cn=a", "id": "cn=b"}, "roles": [{"who": "d", "tables": "*", "may": "read"}]}
+
+
 def base():
     """A valid policy."""
     return {"tables": {TABLE: {"fields": dict(FIELDS), "key": [{"field": "id"}, {"field": "ts"}]}}}
@@ -138,6 +141,8 @@ def put_member(into, shape, head, rest, value):
         held = {head: COMPONENTS[head]}  # KeyError: add the new component to the table above
     else:
         held = {**least(shape), **(into if isinstance(into, dict) else {})}
+    if head == "access":
+        held = {**held, head: ACCESS}
     if head == "generate":
         held = {**held, "type": "int", head: GENERATE}
     held[head] = put(held.get(head), shape["properties"][head], rest, value)

@@ -366,17 +366,21 @@ class Start(unittest.TestCase):
 
     def test_an_address_that_the_machine_lacks(self):
         """One of several addresses is skipped, whichever it is; the log and /readyz say so. 198.51.100.1 is reserved for documentation."""
-        for listen in ("[127.0.0.1:0, 198.51.100.1:9595]", "[198.51.100.1:9595, 127.0.0.1:0]"):
+        absent = "{{address: 198.51.100.1:9595, public: true}}"
+        for listen in (f"[127.0.0.1:0, {absent}]", f"[{absent}, 127.0.0.1:0]"):
             with Gateway(POLICY.replace("listen: 127.0.0.1:0", f"listen: {listen}")) as gateway:
                 [(host, port)] = gateway.addresses
                 self.assertEqual(host, "127.0.0.1")
                 self.assertGreater(port, 0)
                 self.assertEqual(gateway.data().tables(), ["events"])
                 reason = "cannot listen on 198.51.100.1:9595: Cannot assign requested address"
-                self.assertEqual(gateway.ready(), {"ready": True, "reasons": [], "degraded": [], "warnings": [reason]})
+                self.assertEqual(gateway.ready(), {"ready": True, "reasons": [], "degraded": [], "warnings": [
+                    reason, "everybody who can connect to 198.51.100.1:9595 can read, write and administer everything: the "
+                    "policy has no access"]})
                 self.assertIn("not listening on an address that this machine does not have", gateway.log())
-        self.assertIn("198.51.100.9", self.expect_failure(POLICY.replace("listen: 127.0.0.1:0", "listen: [198.51.100.1:1, 198.51.100.9:2]"), 4))
-        self.assertIn("198.51.100.1", self.expect_failure(POLICY.replace("listen: 127.0.0.1:0", "listen: 198.51.100.1:1"), 4))
+        one, other = ("{{address: 198.51.100.%s, public: true}}" % last for last in ("1:1", "9:2"))
+        self.assertIn("198.51.100.9", self.expect_failure(POLICY.replace("listen: 127.0.0.1:0", f"listen: [{one}, {other}]"), 4))
+        self.assertIn("198.51.100.1", self.expect_failure(POLICY.replace("listen: 127.0.0.1:0", f"listen: {one}"), 4))
 
     def test_one_of_several_ports_is_taken(self):
         """A client of this address would reach the other program."""

@@ -147,9 +147,11 @@ kw_serve_tables(kw_exchange *exchange)
     kw_api_Data_tables_result result = {.has_success = true};
     size_t count = kw_policy_table_count(policy);
     result.success.items = KW_ARENA_ARRAY(exchange->call.arena, kw_bytes, count);
-    result.success.count = (uint32_t)count;
-    for (size_t i = 0; i < count; i++)
-        result.success.items[i] = kw_bytes_of_text(kw_policy_table(policy, i)->name);
+    for (size_t i = 0; i < count; i++) {
+        kw_bytes name = kw_bytes_of_text(kw_policy_table(policy, i)->name);
+        if (kw_exchange_may(exchange, KW_OPERATION_DESCRIBE, name, NULL))
+            result.success.items[result.success.count++] = name;
+    }
     kw_exchange_reply(exchange, &result);
 }
 

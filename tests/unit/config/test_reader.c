@@ -13,6 +13,7 @@ KW_TEST(test_gateway_defaults, "/config/reader/defaults/gateway")
 {
     g_autoptr(kw_model) model = read_good(SMALL);
     g_assert_cmpuint(model->listeners_count, ==, 1);
+    g_assert_false(model->access.enabled);
     g_assert_cmpstr(model->listeners[0].host, ==, "127.0.0.1");
     g_assert_cmpint(model->listeners[0].port, ==, 9595);
     g_assert_false(model->listeners[0].tls.enabled);
@@ -130,6 +131,8 @@ KW_TEST(test_gateway_settings, "/config/reader/every/gateway")
     g_assert_cmpstr(model->listeners[3].mode, ==, "0600");
     g_assert_null(kw_model_listener_path(first));
     g_assert_cmpstr(first->mode, ==, "0660");
+    g_assert_true(first->public);
+    g_assert_false(model->listeners[3].public);
     g_assert_cmpstr(model->listeners[2].host, ==, "gateway.example");
     g_assert_cmpint(model->listeners[2].port, ==, 0);
     g_assert_false(model->listeners[2].tls.enabled);
@@ -166,6 +169,24 @@ KW_TEST(test_gateway_settings, "/config/reader/every/gateway")
     g_assert_cmpstr(model->store.embedded.backup_folder, ==, "/srv/backups");
     g_assert_cmpint(model->store.create_missing, ==, 0);
     g_assert_cmpstr(model->store.catalog, ==, "ns:layouts");
+}
+
+KW_TEST(test_access_settings, "/config/reader/every/access")
+{
+    g_autoptr(kw_model) model = read_good_file("everything_embedded.yaml");
+    const kw_model_access *access = &model->access;
+    g_assert_true(access->enabled);
+    g_assert_cmpuint(access->groups_count, ==, 2);
+    g_assert_cmpstr(access->groups[0].name, ==, "shop");
+    g_assert_cmpuint(access->groups[0].members_count, ==, 2);
+    g_assert_cmpstr(access->groups[0].members[1], ==, "unix:1000");
+    g_assert_cmpstr(access->groups[1].members[0], ==, "unix:root");
+    g_assert_cmpuint(access->roles_count, ==, 2);
+    g_assert_cmpstr(access->roles[0].who[1], ==, "ops");
+    g_assert_cmpstr(access->roles[0].tables[1], ==, "order_*");
+    g_assert_cmpuint(access->roles[0].operations, ==,
+                     1u << KW_MAY_READ | 1u << KW_MAY_ATOMIC | 1u << KW_MAY_WRITE);
+    g_assert_cmpuint(access->roles[1].operations, ==, 1u << KW_MAY_OPERATE);
 }
 
 KW_TEST(test_hbase_settings, "/config/reader/every/hbase")
@@ -225,7 +246,7 @@ KW_TEST(test_field_settings, "/config/reader/every/fields")
     assert_field(&fields[7], "seen", KW_FIELD_TIMESTAMP, "d:seen", KW_CELL_RAW_BE4);
     g_assert_cmpint(fields[0].max_bytes, ==, 64);
     g_assert_cmpstr(fields[0].about, ==, "the number");
-    g_assert_cmpint(fields[0].mark.line, ==, 42);
+    g_assert_cmpint(fields[0].mark.line, ==, 43);
     g_assert_cmpint(fields[0].mark.column, ==, 7);
     g_assert_cmpint(fields[1].unit, ==, KW_UNIT_US);
     g_assert_cmpuint(fields[2].values_count, ==, 2);
@@ -324,7 +345,7 @@ KW_TEST(test_component_settings, "/config/reader/every/components")
     g_assert_cmpuint(path->components_count, ==, 5);
     const kw_model_component *hash = &path->components[0];
     g_assert_cmpstr(hash->name, ==, "hash");
-    g_assert_cmpint(hash->mark.line, ==, 51);
+    g_assert_cmpint(hash->mark.line, ==, 52);
     g_assert_cmpint(hash->mark.column, ==, 9);
     const kw_model_setting *of = kw_model_setting_find(hash, "of");
     g_assert_cmpint(of->kind, ==, KW_SETTING_TEXTS);

@@ -26,6 +26,13 @@ field_of(const kw_table *table, const char *name)
     return field;
 }
 
+/* Shows one table. */
+static bool
+is_shown(const kw_table *table, const void *name)
+{
+    return strcmp(table->name, name) == 0;
+}
+
 KW_TEST(test_lookups, "/schema/table/lookups")
 {
     static const char text[] = "tables:\n  orders: {fields: {id: string}, key: [field: id]}\n"
@@ -45,8 +52,10 @@ KW_TEST(test_lookups, "/schema/table/lookups")
     }
     g_assert_null(kw_policy_find_table(policy, KW_BYTES_LITERAL("order")));
     g_assert_null(kw_policy_find_table(policy, KW_BYTES_LITERAL("")));
-    g_assert_cmpstr(kw_policy_nearest_table(policy, KW_BYTES_LITERAL("event")), ==, "events");
-    g_assert_null(kw_policy_nearest_table(policy, KW_BYTES_LITERAL("qqqqqqqq")));
+    g_assert_cmpstr(kw_policy_nearest_table(policy, KW_BYTES_LITERAL("event"), is_shown, "events"), ==,
+                    "events");
+    g_assert_null(kw_policy_nearest_table(policy, KW_BYTES_LITERAL("qqqqqqqq"), is_shown, "events"));
+    g_assert_null(kw_policy_nearest_table(policy, KW_BYTES_LITERAL("event"), is_shown, "others"));
     const kw_table *table = kw_policy_table(policy, 0);
     g_assert_cmpint(kw_table_find_path(table, KW_BYTES_LITERAL("primary")), ==, 0);
     g_assert_cmpint(kw_table_find_path(table, KW_BYTES_LITERAL("other")), ==, -1);
