@@ -239,8 +239,9 @@ kw_cli_fail(GError *error, const char *what)
 {
     int code = kw_exit_of(error);
     bool ours = error->domain == KW_CLIENT_ERROR;
+    g_autofree char *context = g_strdup_printf("%s: ", what);
 
-    g_printerr("keyway: %s: %s\n", what, error->message);
+    g_printerr("keyway: %s%s\n", g_str_has_prefix(error->message, context) ? "" : context, error->message);
     if (ours && kw_client_error_maybe_applied(error))
         g_printerr("  The outcome of the write is unknown: read before you write again.\n");
     if (ours && kw_client_error_retry_after_ms(error) > 0)

@@ -427,6 +427,8 @@ class Importing(Case):
                 with self.subTest(name=name):
                     self.assertIn(message, self.run_bad(3, gateway, "import", "order_events", str(self.file(name, text))))
             self.assertIn("No such file", self.run_bad(1, gateway, "import", "order_events", "/nowhere/x.csv"))
+            printed = self.run_bad(1, gateway, "policy", "apply", "/nowhere/x.yaml")
+            self.assertEqual(printed, "keyway: /nowhere/x.yaml: No such file or directory\n")
             done = keyway(gateway, "import", "order_events", str(self.file("e.csv", "order_id,ts\nA\nB,1\n")))
             self.assertEqual(done.returncode, 9)
             self.assertIn("e.csv:2: 1 cells, but line 1 names 2 fields", done.stderr)
