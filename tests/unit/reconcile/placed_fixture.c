@@ -21,26 +21,6 @@ static const char policy[] = "store: {kind: embedded}\n"
                              "    fields: {id: string, ts: {type: timestamp, column: 'd:ts'}, note: string}\n"
                              "    key: [field: id, field: {name: ts, unit: s}]\n";
 
-static void
-created(void *user, const kw_created_table *tables, size_t count, const kw_error *error)
-{
-    desk *self = user;
-    (void)tables;
-    (void)count;
-    if (error)
-        g_error("%s", error->text);
-    self->done = true;
-}
-
-static void
-create(desk *self, const char *table)
-{
-    kw_create_request request = {.table = desk_table(self, table), .path = -1, .if_absent = true};
-    self->done = false;
-    kw_verb_create_table(&self->call, &request, created, self);
-    desk_wait(self);
-}
-
 void
 placed_fixture_place(placed_fixture *self, const char *now, const char *then)
 {
@@ -57,8 +37,8 @@ placed_fixture_place(placed_fixture *self, const char *now, const char *then)
     self->path->placements = self->table->placements = self->placements;
     self->path->placements_count = self->table->placements_count = 2;
     self->table->change = KW_TABLE_MOVES;
-    create(self->desk, now);
-    create(self->desk, then);
+    desk_create(self->desk, now);
+    desk_create(self->desk, then);
 }
 
 void

@@ -1,5 +1,6 @@
 #include "scrub_fixture.h"
 
+#include "comparison.h"
 #include "path/cells.h"
 #include "store/embedded/embedded.h"
 
@@ -38,17 +39,6 @@ static const char policy[] =
     "    paths:\n"
     "      spread: {key: [{salt: {algorithm: random, buckets: 4}}, {field: ts}, {field: id}]}\n";
 
-static void
-created(void *user, const kw_created_table *tables, size_t count, const kw_error *error)
-{
-    desk *self = user;
-    (void)tables;
-    (void)count;
-    if (error)
-        g_error("%s", error->text);
-    self->done = true;
-}
-
 void
 scrub_fixture_open(scrub_fixture *self)
 {
@@ -61,12 +51,11 @@ scrub_fixture_open(scrub_fixture *self)
     if (!store)
         g_error("%s", error.text);
     self->desk = desk_new_over(kw_fault_store_new(store, &self->plan), policy);
-    kw_create_request request = {.table = desk_table(self->desk, "visits"), .path = -1, .if_absent = true};
-    self->desk->done = false;
-    kw_verb_create_table(&self->desk->call, &request, created, self->desk);
-    desk_wait(self->desk);
-    self->request = (kw_scrub_request){
-        .table = request.table, .max_records = 1000, .max_differences = 1000, .settle_ms = 1};
+    desk_create(self->desk, "visits");
+    self->request = (kw_scrub_request){.table = desk_table(self->desk, "visits"),
+                                       .max_records = 1000,
+                                       .max_differences = 1000,
+                                       .settle_ms = 1};
 }
 
 static void
@@ -95,53 +84,16 @@ scrub_fixture_close(scrub_fixture *self)
 
 /* --- scrubs -------------------------------------------------------------------------------------- */
 
-static void
-add_text(scrub_fixture *self, const kw_scrub_difference *found)
-{
-    static const char *const kinds[] = {"MISSING", "DIFFERENT", "EXTRA", "FOREIGN"};
-    const char *key =
-        found->key.values ? desk_text(self->desk, self->request.table, &found->key) : "no record";
-    g_string_append_printf(self->text, "%s %s %s: %s%s\n", kinds[found->kind], found->path->name, key,
-                           found->text, found->repaired ? ", repaired" : "");
-}
-
-typedef struct answer {
-    scrub_fixture *of;
-    kw_scrub_result *result;
-} answer;
-
-static void
-slice_done(void *user, const kw_scrub_result *result, const kw_error *error)
-{
-    answer *self = user;
-    self->of->error = error ? *error : KW_ERROR_NONE;
-    if (result)
-        *self->result = *result;
-    self->of->desk->done = true;
-}
-
 bool
 scrub_one_slice(scrub_fixture *self, kw_scrub_result *ret_result)
 {
-    answer to = {self, ret_result};
-    self->desk->done = false;
-    kw_scrub(&self->desk->call, &self->request, slice_done, &to);
-    desk_wait(self->desk);
-    return self->error.code == KW_OK;
+    return comparison_slice(self->desk, &self->request, ret_result, &self->error);
 }
 
 static void
 add(scrub_fixture *self, const kw_scrub_result *slice)
 {
-    self->sum.rows += slice->rows;
-    self->sum.missing += slice->missing;
-    self->sum.different += slice->different;
-    self->sum.extra += slice->extra;
-    self->sum.foreign += slice->foreign;
-    self->sum.repaired += slice->repaired;
-    self->sum.unsettled += slice->unsettled;
-    for (size_t i = 0; i < slice->differences_count; i++)
-        add_text(self, &slice->differences[i]);
+    comparison_add(self->desk, &self->request, slice, &self->sum, self->text);
     g_assert_cmpfloat(slice->progress, >=, self->sum.progress);
     self->sum.progress = slice->progress;
     self->slices++;

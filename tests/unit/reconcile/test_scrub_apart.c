@@ -1,5 +1,6 @@
 /* Compares the placements of a change in a store with several writers: what must be equal in two rows, and
  * the whole comparison under version 2. */
+#include "comparison.h"
 #include "contract/simulated_place.h"
 #include "order_bed.h"
 #include "reconcile/scrub.h"
@@ -103,38 +104,6 @@ tear_down(fixture *self)
     g_string_free(self->text, TRUE);
 }
 
-static void
-slice_done(void *user, const kw_scrub_result *result, const kw_error *error)
-{
-    fixture *self = user;
-    self->error = error ? *error : KW_ERROR_NONE;
-    if (result)
-        self->slice = *result;
-    self->apart.desk->done = true;
-}
-
-static void
-add_slice(fixture *self)
-{
-    static const char *const kinds[] = {"MISSING", "DIFFERENT", "EXTRA", "FOREIGN"};
-    const kw_scrub_result *slice = &self->slice;
-    self->sum.rows += slice->rows;
-    self->sum.missing += slice->missing;
-    self->sum.different += slice->different;
-    self->sum.extra += slice->extra;
-    self->sum.foreign += slice->foreign;
-    self->sum.repaired += slice->repaired;
-    self->sum.unsettled += slice->unsettled;
-    self->sum.large += slice->large;
-    for (size_t i = 0; i < slice->differences_count; i++) {
-        const kw_scrub_difference *found = &slice->differences[i];
-        const char *key =
-            found->key.values ? desk_text(self->apart.desk, self->apart.table, &found->key) : "no record";
-        g_string_append_printf(self->text, "%s %s: %s%s\n", kinds[found->kind], key, found->text,
-                               found->repaired ? ", repaired" : "");
-    }
-}
-
 /* Compares all rows, and repairs them. */
 static void
 compare(fixture *self)
@@ -146,12 +115,9 @@ compare(fixture *self)
     self->sum = (kw_scrub_result){0};
     g_string_truncate(self->text, 0);
     do {
-        on->done = false;
-        self->slice = (kw_scrub_result){0};
-        kw_scrub(&on->call, &self->request, slice_done, self);
-        desk_wait(on);
-        g_assert_cmpstr(self->error.text, ==, "");
-        add_slice(self);
+        if (!comparison_slice(on, &self->request, &self->slice, &self->error))
+            g_error("%s", self->error.text);
+        comparison_add(on, &self->request, &self->slice, &self->sum, self->text);
         if (self->slice.cursor.size)
             memcpy(cursor, self->slice.cursor.data, self->slice.cursor.size);
         self->request.cursor = kw_bytes_of(cursor, self->slice.cursor.size);
@@ -290,34 +256,14 @@ test_difference(gconstpointer data)
 
 /* --- large rows ---------------------------------------------------------------------------------- */
 
-static void
-created(void *user, const kw_created_table *tables, size_t count, const kw_error *error)
-{
-    fixture *self = user;
-    (void)tables;
-    (void)count;
-    if (error)
-        g_error("%s", error->text);
-    self->apart.desk->done = true;
-}
-
-static void
-create_table(fixture *self, const char *name)
-{
-    kw_create_request request = {.table = desk_table(self->apart.desk, name), .path = -1, .if_absent = true};
-    self->apart.desk->done = false;
-    kw_verb_create_table(&self->apart.desk->call, &request, created, self);
-    desk_wait(self->apart.desk);
-}
-
 /* Rows that do not fit into memory are copied again, over the simulated HBase. The rows around them are
  * compared. */
 KW_TEST(test_large, "/reconcile/scrub apart/large")
 {
     fixture self;
     set_up_over(&self, kw_simulated_place_open());
-    create_table(&self, "now");
-    create_table(&self, "then");
+    desk_create(self.apart.desk, "now");
+    desk_create(self.apart.desk, "then");
     kw_model *model = (kw_model *)(uintptr_t)kw_policy_model(self.apart.desk->policy);
     g_autofree char *note = g_strnfill(3000, 'x');
     for (int i = 0; i < 20; i++) {

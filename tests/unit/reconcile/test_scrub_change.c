@@ -1,4 +1,5 @@
 /* Compares and repairs the two placements of a path whose key rule is being changed. */
+#include "comparison.h"
 #include "placed_fixture.h"
 
 #include "store/class.h"
@@ -33,46 +34,10 @@ tear_down(fixture *self)
     g_string_free(self->text, TRUE);
 }
 
-static void
-slice_done(void *user, const kw_scrub_result *result, const kw_error *error)
-{
-    fixture *self = user;
-    self->error = error ? *error : KW_ERROR_NONE;
-    if (result)
-        self->slice = *result;
-    self->desk->done = true;
-}
-
 static bool
 compare_slice(fixture *self)
 {
-    self->desk->done = false;
-    self->slice = (kw_scrub_result){0};
-    kw_scrub(&self->desk->call, &self->request, slice_done, self);
-    desk_wait(self->desk);
-    return self->error.code == KW_OK;
-}
-
-static void
-add_slice(fixture *self)
-{
-    static const char *const kinds[] = {"MISSING", "DIFFERENT", "EXTRA", "FOREIGN"};
-    const kw_scrub_result *slice = &self->slice;
-    self->sum.rows += slice->rows;
-    self->sum.missing += slice->missing;
-    self->sum.different += slice->different;
-    self->sum.extra += slice->extra;
-    self->sum.repaired += slice->repaired;
-    self->sum.unsettled += slice->unsettled;
-    self->sum.large += slice->large;
-    for (size_t i = 0; i < slice->differences_count; i++) {
-        const kw_scrub_difference *found = &slice->differences[i];
-        g_assert_true(found->path == self->placed.path);
-        const char *key =
-            found->key.values ? desk_text(self->desk, self->placed.table, &found->key) : "no record";
-        g_string_append_printf(self->text, "%s %s: %s%s\n", kinds[found->kind], key, found->text,
-                               found->repaired ? ", repaired" : "");
-    }
+    return comparison_slice(self->desk, &self->request, &self->slice, &self->error);
 }
 
 /* Compares all rows. */
@@ -87,7 +52,7 @@ compare(fixture *self, bool repair)
     do {
         if (!compare_slice(self))
             g_error("%s", self->error.text);
-        add_slice(self);
+        comparison_add(self->desk, &self->request, &self->slice, &self->sum, self->text);
         g_assert_cmpuint(self->slice.cursor.size, <=, sizeof cursor);
         if (self->slice.cursor.size)
             memcpy(cursor, self->slice.cursor.data, self->slice.cursor.size);

@@ -26,15 +26,6 @@ typedef struct fixture {
 } fixture;
 
 static void
-created(void *user, const kw_created_table *tables, size_t count, const kw_error *error)
-{
-    desk *self = user;
-    (void)tables, (void)count;
-    g_assert_null(error);
-    self->done = true;
-}
-
-static void
 set_cell(fixture *self, kw_bytes row, kw_bytes value, int64_t timestamp)
 {
     kw_memory_store_set(self->desk->store, "PAY", row, "d", "amount", value, timestamp);
@@ -54,12 +45,9 @@ write_row(fixture *self, int number, kw_bytes value, int64_t timestamp)
 static void
 set_up(fixture *self, bool strays)
 {
-    kw_create_request request = {.path = -1, .if_absent = true};
     int64_t now_ms = kw_clock_wall_ms();
     *self = (fixture){.desk = desk_new(policy)};
-    request.table = desk_table(self->desk, "pay");
-    kw_verb_create_table(&self->desk->call, &request, created, self->desk);
-    desk_wait(self->desk);
+    desk_create(self->desk, "pay");
     for (int i = 0; i < ROWS; i++)
         write_row(self, i, KW_BYTES_LITERAL("12345678"), now_ms - (i % 10) * DAY_MS - 1000);
     for (int i = 0; strays && i < STRAYS; i++) {

@@ -252,6 +252,26 @@ desk_done(void *user, const kw_written_record *results, size_t count)
     self->count = count;
 }
 
+static void
+created(void *user, const kw_created_table *tables, size_t count, const kw_error *error)
+{
+    desk *self = user;
+    (void)tables;
+    (void)count;
+    if (error)
+        g_error("%s", error->text);
+    self->done = true;
+}
+
+void
+desk_create(desk *self, const char *table)
+{
+    kw_create_request request = {.table = desk_table(self, table), .path = -1, .if_absent = true};
+    self->done = false;
+    kw_verb_create_table(&self->call, &request, created, self);
+    desk_wait(self);
+}
+
 const kw_written_record *
 desk_put(desk *self, const char *table, const char *text)
 {

@@ -51,6 +51,8 @@ kw_pick desk_pick(desk *self, const char *table, const char *name);
 size_t desk_field(desk *self, const char *table, const char *name);
 
 void desk_wait(desk *self);
+/* Creates the store tables of a table. */
+void desk_create(desk *self, const char *table);
 /* Puts one record and returns the result. */
 const kw_written_record *desk_put(desk *self, const char *table, const char *record);
 /* columns: names separated by spaces, or NULL for the whole record. */

@@ -25,25 +25,12 @@ typedef struct fixture {
 } fixture;
 
 static void
-created(void *user, const kw_created_table *tables, size_t count, const kw_error *error)
-{
-    desk *self = user;
-    (void)tables;
-    if (error)
-        g_error("%s", error->text);
-    g_assert_cmpuint(count, ==, 2);
-    self->done = true;
-}
-
-static void
 open_fixture(fixture *self, kw_store *store, const char *name)
 {
     g_auto(GStrv) parts = g_strsplit(policy, "NAME", -1);
     g_autofree char *text = g_strjoinv(name, parts);
     self->desk = desk_new_over(kw_fault_store_new(store, &self->plan), text);
-    kw_create_request request = {.table = desk_table(self->desk, "events"), .path = -1, .if_absent = true};
-    kw_verb_create_table(&self->desk->call, &request, created, self->desk);
-    desk_wait(self->desk);
+    desk_create(self->desk, "events");
 }
 
 static void

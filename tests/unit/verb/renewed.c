@@ -50,14 +50,6 @@ answered(void *user, kw_outcome outcome, const kw_error *error)
 }
 
 static void
-created(void *user, const kw_created_table *tables, size_t count, const kw_error *error)
-{
-    (void)tables;
-    (void)count;
-    answered(user, KW_OUTCOME_OK, error);
-}
-
-static void
 open_fixture(fixture *self, kw_store *store, const char *name)
 {
     g_auto(GStrv) parts = g_strsplit(policy, "NAME", -1);
@@ -65,13 +57,8 @@ open_fixture(fixture *self, kw_store *store, const char *name)
     self->desk = desk_new_over(kw_fault_store_new(store, &self->plan), text);
     self->table = "events";
     static const char *const tables[] = {"events", "pairs"};
-    for (size_t i = 0; i < G_N_ELEMENTS(tables); i++) {
-        kw_create_request request = {
-            .table = desk_table(self->desk, tables[i]), .path = -1, .if_absent = true};
-        self->desk->done = false;
-        kw_verb_create_table(&self->desk->call, &request, created, self->desk);
-        desk_wait(self->desk);
-    }
+    for (size_t i = 0; i < G_N_ELEMENTS(tables); i++)
+        desk_create(self->desk, tables[i]);
 }
 
 static void

@@ -14,32 +14,6 @@ typedef struct fixture {
 } fixture;
 
 static void
-answered(void *user, const kw_error *error)
-{
-    desk *self = user;
-    self->done = true;
-    self->error = error ? *error : KW_ERROR_NONE;
-}
-
-static void
-created(void *user, const kw_created_table *tables, size_t count, const kw_error *error)
-{
-    (void)tables;
-    (void)count;
-    answered(user, error);
-}
-
-static void
-create(desk *self, const char *table)
-{
-    kw_create_request request = {.table = desk_table(self, table), .path = -1, .if_absent = true};
-    self->done = false;
-    kw_verb_create_table(&self->call, &request, created, self);
-    desk_wait(self);
-    g_assert_cmpstr(self->error.text, ==, "");
-}
-
-static void
 open_store(fixture *self)
 {
     kw_model_embedded settings = {.path = self->folder, .cache_bytes = 8 << 20};
@@ -48,9 +22,9 @@ open_store(fixture *self)
     if (!store)
         g_error("%s", error.text);
     self->desk = desk_new_over(store, desk_policy);
-    create(self->desk, "orders");
-    create(self->desk, "counters");
-    create(self->desk, "marks");
+    desk_create(self->desk, "orders");
+    desk_create(self->desk, "counters");
+    desk_create(self->desk, "marks");
 }
 
 static void

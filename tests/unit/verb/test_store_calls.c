@@ -27,30 +27,12 @@ static const char policy[] =
 
 static desk *on;
 
-static void
-created(void *user, const kw_created_table *tables, size_t count, const kw_error *error)
-{
-    (void)user, (void)tables, (void)count;
-    if (error)
-        g_error("%s", error->text);
-    on->done = true;
-}
-
-static void
-create(const char *table)
-{
-    kw_create_request request = {.table = desk_table(on, table), .path = -1, .if_absent = true};
-    on->done = false;
-    kw_verb_create_table(&on->call, &request, created, NULL);
-    desk_wait(on);
-}
-
 /* Record number `i` has the id i % ids and the time i. */
 static void
 load(const char *table, unsigned count, unsigned ids)
 {
     g_autofree char *value = g_strnfill(100, 'v');
-    create(table);
+    desk_create(on, table);
     for (unsigned first = 0; first < count; first += BATCH) {
         kw_item *items = KW_ARENA_ARRAY(on->call.arena, kw_item, BATCH);
         for (unsigned i = 0; i < BATCH; i++) {

@@ -25,15 +25,6 @@ typedef struct fixture {
 } fixture;
 
 static void
-created(void *user, const kw_created_table *tables, size_t count, const kw_error *error)
-{
-    desk *self = user;
-    (void)tables, (void)count;
-    g_assert_null(error);
-    self->done = true;
-}
-
-static void
 written(void *user, kw_outcome outcome, const kw_error *error)
 {
     desk *self = user;
@@ -128,11 +119,8 @@ add_strays(fixture *self)
 static void
 set_up(fixture *self, kw_store *store)
 {
-    kw_create_request request = {.path = -1, .if_absent = true};
     *self = (fixture){.desk = desk_new_over(store, desk_policy), .arena = kw_arena_new()};
-    request.table = desk_table(self->desk, "orders");
-    kw_verb_create_table(&self->desk->call, &request, created, self->desk);
-    desk_wait(self->desk);
+    desk_create(self->desk, "orders");
     for (unsigned i = 0; i < RECORDS; i++) {
         g_assert_cmpint(desk_put(self->desk, "orders", text_of(self, i))->outcome, ==, KW_OUTCOME_OK);
         desk_clear(self->desk);

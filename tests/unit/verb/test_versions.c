@@ -28,25 +28,6 @@ typedef struct fixture {
 } fixture;
 
 static void
-created(void *user, const kw_created_table *tables, size_t count, const kw_error *error)
-{
-    desk *self = user;
-    (void)tables;
-    (void)count;
-    g_assert_null(error);
-    self->done = true;
-}
-
-static void
-create(desk *self, const char *table)
-{
-    kw_create_request request = {.table = desk_table(self, table), .path = -1};
-    self->done = false;
-    kw_verb_create_table(&self->call, &request, created, self);
-    desk_wait(self);
-}
-
-static void
 set_up(fixture *self, const void *table)
 {
     g_autofree char *folder = g_dir_make_tmp("versions-XXXXXX", NULL);
@@ -58,7 +39,7 @@ set_up(fixture *self, const void *table)
     if (!store)
         g_error("%s", error.text);
     self->desk = desk_new_over(store, policy);
-    create(self->desk, table);
+    desk_create(self->desk, table);
     self->table = desk_table(self->desk, table);
 }
 
