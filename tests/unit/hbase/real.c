@@ -2,21 +2,13 @@
 
 #include "base/log.h"
 #include "base/thread.h"
+#include "contract/hbase_place.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define SKIPPED 77
-
-static char *
-value_of(char **lines, const char *name)
-{
-    for (char **line = lines; *line; line++)
-        if (g_str_has_prefix(*line, name) && (*line)[strlen(name)] == '=')
-            return g_strdup(*line + strlen(name) + 1);
-    return NULL;
-}
 
 static void
 skip(const char *why)
@@ -34,18 +26,10 @@ real_init(int *argc, char ***argv, kw_model_server *ret_server, bool *ret_framed
         (*argv)++;
         (*argc)--;
     }
-    g_autofree char *text = NULL;
-    const char *file = getenv("KW_HBASE_ENV");
-    if (!file || !g_file_get_contents(file, &text, NULL, NULL))
-        skip("no HBase: KW_HBASE_ENV names no file (tests/support/hbase/start.sh makes it)");
-    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
-    g_autofree char *reason = value_of(lines, "KW_HBASE_SKIP");
-    char *place = value_of(lines, *ret_framed ? "KW_HBASE_FRAMED" : "KW_HBASE_BUFFERED");
-    char *colon = place ? strrchr(place, ':') : NULL;
-    if (!colon)
-        skip(reason ? reason : "no HBase in KW_HBASE_ENV");
-    *colon = '\0';
-    *ret_server = (kw_model_server){.host = place, .port = (uint16_t)strtoul(colon + 1, NULL, 10)};
+    kw_hbase_place *place = kw_hbase_place_find(*ret_framed); /* lives as long as the process */
+    if (!place->host)
+        skip(place->why);
+    *ret_server = (kw_model_server){.host = place->host, .port = place->port};
     g_test_init(argc, argv, NULL);
     if (!g_test_verbose())
         kw_log_configure(KW_LOG_ERROR, false);
