@@ -27,17 +27,32 @@ join_cells(const kw_write *write, const kw_derived *derived, kw_arena *arena)
     return cells;
 }
 
+static bool
+any_omitted(const kw_seen *seen)
+{
+    bool omitted = seen->row->omitted != KW_OMITTED_NOT;
+    for (size_t i = 0; i < seen->others_count; i++)
+        omitted = omitted || seen->others[i].omitted != KW_OMITTED_NOT;
+    return omitted;
+}
+
 bool
-kw_derive_write(const kw_write *write, const kw_derivation *derivation, const kw_row *seen, kw_arena *arena,
+kw_derive_write(const kw_write *write, const kw_derivation *derivation, const kw_seen *seen, kw_arena *arena,
                 kw_write *ret_write, kw_derived *ret_derived, kw_error *ret_error)
 {
     kw_derived derived = {0};
-    if (seen->omitted != KW_OMITTED_NOT)
+    if (any_omitted(seen))
         return kw_error_set(ret_error, KW_LIMIT,
                             "table %s: the write needs stored values that have more than %d bytes together",
                             kw_show(write->table).text, KW_STORE_DERIVED_BYTES_MAX);
-    if (!derivation->derive(derivation->user, seen, arena, &derived, ret_error) ||
-        (derived.is_met && !check_preceding(&derived, ret_error)))
+    if (!derivation->derive(derivation->user, seen, arena, &derived, ret_error))
+        return false;
+    g_assert(derived.lookups_count <= KW_STORE_LOOKUPS_MAX);
+    if (kw_derived_needs(&derived, seen)) {
+        *ret_derived = derived;
+        return true;
+    }
+    if (derived.is_met && !check_preceding(&derived, ret_error))
         return false;
     g_assert(derived.cells_count + derived.absent_count <= derivation->columns_count);
     *ret_write = *write;

@@ -211,8 +211,29 @@ void kw_store_handle_write_if(kw_store_handle *handle, const kw_write *write, co
 
 /* --- derived writes ---------------------------------------------------------------------------- */
 
+/* A row that a derived write reads in addition to its own. */
+typedef struct kw_lookup {
+    kw_bytes table;
+    kw_bytes row;
+    const kw_column *columns; /* as in kw_derivation */
+    size_t columns_count;
+} kw_lookup;
+
+/* What a derived write has read: the newest visible cells of the columns, in HBase's order. */
+typedef struct kw_seen {
+    const kw_row *row;
+    const kw_row *others; /* of the first lookups */
+    size_t others_count;
+} kw_seen;
+
 /* What a derived write writes, in addition to the cells of its kw_write. */
 typedef struct kw_derived {
+    /* Rows to read. If there are more than kw_seen.others_count, the store reads them and derives again, and
+     * the other members are ignored; those that were read come first again. At most KW_STORE_LOOKUPS_MAX.
+     * Only in a store with one writer: there, everything that is read belongs to the same moment as the
+     * write. */
+    const kw_lookup *lookups;
+    size_t lookups_count;
     bool is_met; /* false: nothing is written, and the other members are ignored */
     /* Cells of columns that were read, each column once; the store sets their timestamps. */
     const kw_cell *cells;
@@ -222,16 +243,16 @@ typedef struct kw_derived {
     const kw_column *absent;
     size_t absent_count;
     /* Puts of other rows, without an ordering and without timestamps. They are in the store before the write
-     * is. In a store with one writer, all is one commit, with one timestamp. Otherwise, they can stay
-     * although the write fails or is derived again. At most KW_STORE_RECORD_ROWS_MAX. */
+     * is. In a store with one writer, all is one commit, with one timestamp; a put of a row that was looked
+     * up gets a later one if cells that it replaces have it. Otherwise, they can stay although the write
+     * fails or is derived again. At most KW_STORE_RECORD_ROWS_MAX. */
     const kw_write *preceding;
     size_t preceding_count;
 } kw_derived;
 
-/* Pure: can be called on any thread, and several times for one write. seen: the newest visible cells of the
- * columns, in HBase's order. Allocates in `arena`, which lives as long as `seen`. False: the write is FAILED
- * with this error. */
-typedef bool (*kw_derive)(void *user, const kw_row *seen, kw_arena *arena, kw_derived *ret_derived,
+/* Pure: can be called on any thread, and several times for one write. Allocates in `arena`, which lives as
+ * long as `seen`. False: the write is FAILED with this error. */
+typedef bool (*kw_derive)(void *user, const kw_seen *seen, kw_arena *arena, kw_derived *ret_derived,
                           kw_error *ret_error);
 
 typedef struct kw_derivation {
@@ -243,7 +264,8 @@ typedef struct kw_derivation {
 } kw_derivation;
 
 #define KW_STORE_DERIVED_COLUMNS_MAX 80
-/* Maximum bytes of the cells that a derived write reads; otherwise it is FAILED with LIMIT. */
+#define KW_STORE_LOOKUPS_MAX KW_STORE_RECORD_ROWS_MAX
+/* Maximum bytes of the cells that a derived write reads of one row; otherwise it is FAILED with LIMIT. */
 #define KW_STORE_DERIVED_BYTES_MAX (16 * 1024 * 1024)
 
 /* Atomically reads columns of write->row, derives what to write from them, and writes it to all rows of the

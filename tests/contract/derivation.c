@@ -47,8 +47,37 @@ add_hint(const kw_toy *toy, kw_bytes a, kw_bytes b, kw_arena *arena, kw_derived 
     derived->preceding_count = 1;
 }
 
+/* Looks up the row that the record wants. It names the record that has it. */
 static bool
-derive(void *user, const kw_row *seen, kw_arena *arena, kw_derived *ret_derived, kw_error *ret_error)
+take(const kw_toy *toy, const kw_seen *seen, kw_arena *arena, kw_derived *derived, kw_error *ret_error)
+{
+    kw_lookup *lookup = KW_ARENA_NEW(arena, kw_lookup);
+    *lookup = (kw_lookup){toy->hints, kw_bytes_of_text(toy->takes), toy->columns, 1};
+    derived->lookups = lookup;
+    derived->lookups_count = 1;
+    if (seen->others_count == 0)
+        return true;
+    const kw_cell *owner = kw_row_find_cell(&seen->others[0], toy->family, KW_BYTES_LITERAL("a"));
+    if (owner && !text_is(owner, toy->a))
+        return kw_error_set(ret_error, KW_REFUSED, "it is taken");
+    kw_cell *cell = KW_ARENA_NEW(arena, kw_cell);
+    kw_write *put = KW_ARENA_NEW(arena, kw_write);
+    *cell = (kw_cell){
+        .family = toy->family, .qualifier = KW_BYTES_LITERAL("a"), .value = kw_bytes_of_text(toy->a)};
+    *put = (kw_write){.kind = KW_WRITE_PUT,
+                      .table = toy->hints,
+                      .row = lookup->row,
+                      .cells = cell,
+                      .cells_count = 1,
+                      .timestamp = KW_TIMESTAMP_NONE,
+                      .deadline = kw_deadline_in_ms(60000)};
+    derived->preceding = put;
+    derived->preceding_count = 1;
+    return true;
+}
+
+static bool
+derive(void *user, const kw_seen *seen, kw_arena *arena, kw_derived *ret_derived, kw_error *ret_error)
 {
     kw_toy *toy = user;
     kw_cell *cells = KW_ARENA_ARRAY(arena, kw_cell, 2);
@@ -56,11 +85,13 @@ derive(void *user, const kw_row *seen, kw_arena *arena, kw_derived *ret_derived,
     atomic_fetch_add(&toy->derived, 1);
     if (toy->fails)
         return kw_error_set(ret_error, KW_INVALID, "the values do not fit");
-    const kw_cell *a = kw_row_find_cell(seen, toy->family, KW_BYTES_LITERAL("a"));
+    const kw_cell *a = kw_row_find_cell(seen->row, toy->family, KW_BYTES_LITERAL("a"));
     *ret_derived =
         (kw_derived){.is_met = !toy->needs_a || text_is(a, toy->needs_a), .cells = cells, .absent = absent};
-    kw_bytes after_a = merge(toy, "a", toy->a, seen, cells, absent, ret_derived);
-    kw_bytes after_b = merge(toy, "b", toy->b, seen, cells, absent, ret_derived);
+    kw_bytes after_a = merge(toy, "a", toy->a, seen->row, cells, absent, ret_derived);
+    kw_bytes after_b = merge(toy, "b", toy->b, seen->row, cells, absent, ret_derived);
+    if (toy->takes)
+        return take(toy, seen, arena, ret_derived, ret_error);
     if (after_a.size && after_b.size)
         add_hint(toy, after_a, after_b, arena, ret_derived);
     return true;

@@ -13,6 +13,7 @@ typedef struct kw_toy {
     kw_bytes hints;      /* the table */
     const char *a, *b;   /* the values that the write gives; NULL: not given */
     const char *needs_a; /* the condition: a has this value; NULL: none */
+    const char *takes;   /* one writer: a row of `hints` that the record has alone; NULL: none */
     bool fails;
     bool ordered;     /* the store has several writers */
     kw_cell cells[2]; /* those of kw_toy_write */

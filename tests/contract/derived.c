@@ -187,6 +187,69 @@ test_others(kw_fixture *f)
     g_assert_cmpstr(second, ==, "a=o2 b=o1");
 }
 
+/* A row that only one record can have. */
+static void
+test_looks_up(kw_fixture *f)
+{
+    kw_toy first = toy_of(f, "first", NULL), second = toy_of(f, "second", NULL);
+    first.takes = second.takes = "only";
+    kw_sync_written result = write_toy(f, "l1", &first);
+    g_assert_cmpint(result.outcome, ==, KW_OUTCOME_OK);
+    g_assert_cmpuint(first.derived, ==, 2);
+    result = write_toy(f, "l2", &second);
+    g_assert_cmpint(result.outcome, ==, KW_OUTCOME_FAILED);
+    kw_expect_error(&result.error, KW_REFUSED, "it is taken");
+    expect_record(f, "l2", "");
+    g_assert_cmpint(write_toy(f, "l1", &first).outcome, ==, KW_OUTCOME_OK);
+    second.takes = "another";
+    second.hints = kw_fixture_table("nowhere");
+    result = write_toy(f, "l2", &second);
+    kw_expect_error(&result.error, KW_NOT_FOUND, "nowhere");
+    expect_record(f, "l2", "");
+}
+
+typedef struct taker {
+    kw_store *store;
+    kw_bytes table, hints;
+    int number;
+    _Atomic int *taken; /* by row: how often */
+} taker;
+
+static void
+take_all(void *user)
+{
+    taker *self = user;
+    kw_sync sync;
+    kw_sync_open(&sync, self->store);
+    for (int i = 0; i < WRITES; i++) {
+        char name[16], owner[16];
+        g_snprintf(name, sizeof name, "name-%d", i);
+        g_snprintf(owner, sizeof owner, "%d-%d", self->number, i);
+        kw_toy toy = {.family = B("d"), .hints = self->hints, .a = owner, .takes = name};
+        kw_derivation derivation = kw_toy_derivation(&toy);
+        kw_write write = kw_toy_write(&toy, self->table, owner, NULL);
+        if (kw_sync_write_derived(&sync, &write, &derivation).outcome == KW_OUTCOME_OK)
+            atomic_fetch_add(&self->taken[i], 1);
+    }
+    kw_sync_close(&sync);
+}
+
+static void
+test_takers_race(kw_fixture *f)
+{
+    kw_thread threads[THREADS];
+    taker takers[THREADS];
+    _Atomic int taken[WRITES] = {0};
+    for (int i = 0; i < THREADS; i++) {
+        takers[i] = (taker){f->sync.store, f->table, kw_fixture_make_table(f, "hints", "d"), i, taken};
+        kw_thread_start(&threads[i], "taker", take_all, &takers[i]);
+    }
+    for (int i = 0; i < THREADS; i++)
+        kw_thread_join(&threads[i]);
+    for (int i = 0; i < WRITES; i++)
+        g_assert_cmpint(atomic_load(&taken[i]), ==, 1);
+}
+
 /* --- several writers ------------------------------------------------------------------------------- */
 
 typedef struct writer {
@@ -291,6 +354,8 @@ run_or_refuse(kw_fixture *f)
     test_fails(f);
     test_invalid_preceding(f);
     test_others(f);
+    test_looks_up(f);
+    test_takers_race(f);
     test_race(f);
 }
 

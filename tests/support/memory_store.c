@@ -207,13 +207,31 @@ memory_write_if(kw_store_handle *handle, const kw_write *write, const kw_check *
 }
 
 static kw_row
-read_derived(const memory_store *store, const kw_write *write, const kw_derivation *derivation, kw_rows *rows)
+read_derived(const memory_store *store, const kw_lookup *lookup, kw_rows *rows)
 {
     kw_row seen = {0};
-    const memory_row *row = memory_find_row(store, write->table, write->row);
+    const memory_row *row = memory_find_row(store, lookup->table, lookup->row);
     if (row)
-        memory_read_row(row, derivation->columns, derivation->columns_count, rows, &seen);
+        memory_read_row(row, lookup->columns, lookup->columns_count, rows, &seen);
     return seen;
+}
+
+static bool
+derive(const memory_store *store, const kw_write *write, const kw_derivation *derivation, kw_rows *rows,
+       kw_write *ret_full, kw_derived *ret_derived, kw_error *ret_error)
+{
+    kw_lookup own = {write->table, write->row, derivation->columns, derivation->columns_count};
+    kw_row row = read_derived(store, &own, rows), others[KW_STORE_LOOKUPS_MAX];
+    kw_seen seen = {.row = &row, .others = others};
+    bool good = kw_derive_write(write, derivation, &seen, rows->arena, ret_full, ret_derived, ret_error);
+    while (good && kw_derived_needs(ret_derived, &seen)) {
+        while (kw_derived_needs(ret_derived, &seen)) {
+            others[seen.others_count] = read_derived(store, &ret_derived->lookups[seen.others_count], rows);
+            seen.others_count++;
+        }
+        good = kw_derive_write(write, derivation, &seen, rows->arena, ret_full, ret_derived, ret_error);
+    }
+    return good;
 }
 
 static void
@@ -240,10 +258,9 @@ memory_write_derived(kw_store_handle *handle, const kw_write *write, const kw_de
     if (what->failed && what->outcome != KW_OUTCOME_UNKNOWN)
         return;
     kw_rows *rows = kw_rows_new();
-    kw_row seen = read_derived(store, write, derivation, rows);
     kw_write full;
     kw_derived derived;
-    if (!kw_derive_write(write, derivation, &seen, rows->arena, &full, &derived, &what->error)) {
+    if (!derive(store, write, derivation, rows, &full, &derived, &what->error)) {
         what->failed = true;
         what->outcome = KW_OUTCOME_FAILED;
     } else if (derived.is_met) {

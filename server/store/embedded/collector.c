@@ -1,5 +1,6 @@
 /* Collects the writes of commits in one batch: finds their tables, allocates timestamps, and executes
  * conditional operations. Runs on the committer's thread. */
+#include "store/derive.h"
 #include "store/embedded/embedded_internal.h"
 #include "store/embedded/selection.h"
 #include "store/embedded/turns.h"
@@ -221,6 +222,28 @@ add_evaluated(kw_collector *self, const kw_evaluated *evaluated, kw_stored_row *
 }
 
 static bool
+look_up(kw_collector *self, kw_commit *commit, kw_evaluated *evaluated)
+{
+    bool good = true;
+    while (good && kw_derived_needs(&evaluated->derived, &evaluated->seen)) {
+        const kw_lookup *lookup = &evaluated->derived.lookups[evaluated->seen.others_count];
+        kw_stored_row row;
+        good = find_target(self, lookup->table, lookup->row, &row, &commit->error) &&
+               kw_conditional_look_up(self->store, &self->batch, &row, commit, evaluated);
+    }
+    return good;
+}
+
+static bool
+derive(kw_collector *self, kw_commit *commit, kw_evaluated *evaluated)
+{
+    bool good = kw_conditional_derive(commit, evaluated);
+    while (good && kw_derived_needs(&evaluated->derived, &evaluated->seen))
+        good = look_up(self, commit, evaluated) && kw_conditional_derive(commit, evaluated);
+    return good;
+}
+
+static bool
 add_derived_write(kw_collector *self, kw_commit *commit)
 {
     const kw_write *write = commit->write;
@@ -230,7 +253,8 @@ add_derived_write(kw_collector *self, kw_commit *commit)
                       &commit->error))
         return false;
     kw_evaluated evaluated;
-    bool good = kw_conditional_derive(self->store, &self->batch, &rows[0], commit, &evaluated) &&
+    bool good = kw_conditional_read(self->store, &self->batch, &rows[0], commit, &evaluated) &&
+                derive(self, commit, &evaluated) &&
                 (!commit->applied || add_evaluated(self, &evaluated, rows, count, &commit->error));
     kw_evaluated_clear(&evaluated);
     commit->applied = commit->applied && good;

@@ -187,31 +187,47 @@ kw_conditional_write(kw_embedded *store, kw_entries *batch, const kw_stored_row 
 /* --- derived writes ---------------------------------------------------------------------------------- */
 
 static bool
-read_within(kw_embedded *store, kw_entries *batch, const kw_stored_row *target, const kw_commit *commit,
-            kw_rows *rows, kw_row *ret_row, kw_error *ret_error)
+read_within(kw_embedded *store, kw_entries *batch, const kw_stored_row *target, const kw_column *columns,
+            size_t count, kw_commit *commit, kw_rows *rows, kw_row *ret_row)
 {
-    const kw_derivation *derivation = commit->derivation;
     row_reading reading;
-    if (!begin_reading(&reading, store, batch, target, derivation->columns, derivation->columns_count,
-                       commit->deadline, ret_error))
+    if (!begin_reading(&reading, store, batch, target, columns, count, commit->deadline, &commit->error))
         return false;
     kw_version_filter_limit_rows(&reading.reader.version_filter, NULL, KW_STORE_DERIVED_BYTES_MAX, false);
-    return read_and_end(&reading, target->key, rows, ret_row, ret_error);
+    return read_and_end(&reading, target->key, rows, ret_row, &commit->error);
 }
 
 bool
-kw_conditional_derive(kw_embedded *store, kw_entries *batch, const kw_stored_row *target, kw_commit *commit,
-                      kw_evaluated *ret_evaluated)
+kw_conditional_read(kw_embedded *store, kw_entries *batch, const kw_stored_row *target, kw_commit *commit,
+                    kw_evaluated *ret_evaluated)
 {
+    const kw_derivation *derivation = commit->derivation;
     g_assert(commit->kind == KW_COMMIT_DERIVED);
-    kw_evaluated evaluated = {.memory = kw_rows_new()};
-    bool good =
-        read_within(store, batch, target, commit, evaluated.memory, &evaluated.seen, &commit->error) &&
-        kw_derive_write(commit->write, commit->derivation, &evaluated.seen, evaluated.memory->arena,
-                        &evaluated.write, &evaluated.derived, &commit->error);
-    commit->applied = good && evaluated.derived.is_met;
-    *ret_evaluated = evaluated;
+    *ret_evaluated = (kw_evaluated){.memory = kw_rows_new()};
+    return read_within(store, batch, target, derivation->columns, derivation->columns_count, commit,
+                       ret_evaluated->memory, &ret_evaluated->row);
+}
+
+bool
+kw_conditional_derive(kw_commit *commit, kw_evaluated *evaluated)
+{
+    evaluated->seen.row = &evaluated->row;
+    evaluated->seen.others = evaluated->others;
+    bool good = kw_derive_write(commit->write, commit->derivation, &evaluated->seen, evaluated->memory->arena,
+                                &evaluated->write, &evaluated->derived, &commit->error);
+    commit->applied = good && evaluated->derived.is_met;
     return good;
+}
+
+bool
+kw_conditional_look_up(kw_embedded *store, kw_entries *batch, const kw_stored_row *target, kw_commit *commit,
+                       kw_evaluated *evaluated)
+{
+    const kw_lookup *lookup = &evaluated->derived.lookups[evaluated->seen.others_count];
+    if (!evaluated->others)
+        evaluated->others = KW_ARENA_ARRAY(evaluated->memory->arena, kw_row, KW_STORE_LOOKUPS_MAX);
+    return read_within(store, batch, target, lookup->columns, lookup->columns_count, commit,
+                       evaluated->memory, &evaluated->others[evaluated->seen.others_count++]);
 }
 
 void
@@ -219,6 +235,18 @@ kw_evaluated_clear(kw_evaluated *evaluated)
 {
     kw_rows_free(evaluated->memory);
     *evaluated = (kw_evaluated){0};
+}
+
+/* A put of a row that was looked up replaces what was seen there, even if that is newer. */
+static int64_t
+stamp_of_preceding(int64_t stamp, const kw_evaluated *evaluated, const kw_write *put)
+{
+    for (size_t i = 0; i < evaluated->seen.others_count; i++) {
+        const kw_lookup *lookup = &evaluated->derived.lookups[i];
+        if (kw_bytes_equal(lookup->row, put->row) && kw_bytes_equal(lookup->table, put->table))
+            stamp = stamp_after(stamp, &evaluated->others[i], put);
+    }
+    return stamp;
 }
 
 bool
@@ -230,11 +258,13 @@ kw_conditional_add_derived(kw_entries *batch, const kw_evaluated *evaluated, con
     bool good = check_others(&evaluated->write, targets, record_rows, ret_error);
     for (size_t i = 0; good && i < derived->preceding_count; i++)
         good = kw_entries_check(preceding[i].table, &derived->preceding[i], ret_error);
-    stamp = stamp_after(stamp, &evaluated->seen, &evaluated->write);
+    stamp = stamp_after(stamp, &evaluated->row, &evaluated->write);
     if (!good || !add_rows(batch, &evaluated->write, targets, record_rows, stamp, ret_error))
         return false;
-    for (size_t i = 0; i < derived->preceding_count; i++)
-        kw_entries_add(batch, preceding[i].table, &derived->preceding[i], stamp, ret_error); /* checked */
+    for (size_t i = 0; i < derived->preceding_count; i++) {
+        int64_t its_stamp = stamp_of_preceding(stamp, evaluated, &derived->preceding[i]);
+        kw_entries_add(batch, preceding[i].table, &derived->preceding[i], its_stamp, ret_error); /* checked */
+    }
     return true;
 }
 

@@ -229,15 +229,22 @@ bool kw_conditional_increment(kw_embedded *store, kw_entries *batch, const kw_st
 /* A derived write that was evaluated. */
 typedef struct kw_evaluated {
     kw_rows *memory;
-    kw_row seen;
+    kw_row row;
+    kw_row *others; /* of the lookups */
+    kw_seen seen;
     kw_write write; /* with all its cells */
     kw_derived derived;
 } kw_evaluated;
 
-/* Reads the row `target`, and derives what to write. Sets commit->applied. False: commit->error is set. Call
- * kw_evaluated_clear in any case. */
-bool kw_conditional_derive(kw_embedded *store, kw_entries *batch, const kw_stored_row *target,
-                           kw_commit *commit, kw_evaluated *ret_evaluated);
+/* Reads the row `target`. False: commit->error is set. Call kw_evaluated_clear in any case. */
+bool kw_conditional_read(kw_embedded *store, kw_entries *batch, const kw_stored_row *target,
+                         kw_commit *commit, kw_evaluated *ret_evaluated);
+/* Derives what to write. If kw_derived_needs says so, look up more rows, and call it again. Sets
+ * commit->applied. False: commit->error is set. */
+bool kw_conditional_derive(kw_commit *commit, kw_evaluated *evaluated);
+/* Reads the next lookup, which is the row `target`. False: commit->error is set. */
+bool kw_conditional_look_up(kw_embedded *store, kw_entries *batch, const kw_stored_row *target,
+                            kw_commit *commit, kw_evaluated *evaluated);
 /* targets: the rows of the record, then those of the preceding puts. Writes all of them with one timestamp:
  * `stamp`, or that of a newer cell that the write replaces. */
 bool kw_conditional_add_derived(kw_entries *batch, const kw_evaluated *evaluated,

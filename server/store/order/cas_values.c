@@ -169,8 +169,10 @@ static bool
 derive(kw_cas_round *round, kw_cas_op *op, const kw_row *visible)
 {
     kw_write put;
-    if (!kw_derive_write(op->write, op->derivation, visible, round->arena, &put, &round->derived, &op->error))
+    kw_seen seen = {.row = visible};
+    if (!kw_derive_write(op->write, op->derivation, &seen, round->arena, &put, &round->derived, &op->error))
         return false;
+    g_assert(kw_derived_needs(&round->derived, &seen) == 0); /* lookups need a store with one writer */
     kw_error_clear(&op->error);
     round->put.cells = put.cells;
     round->put.cells_count = put.cells_count;
