@@ -336,6 +336,7 @@ typedef struct kw_path_info {
     bool association;    /* maps records to their rows; holds no records */
     char *differences;   /* of the store table from the policy; NULL: none are known */
     bool hints;          /* its key has fields that can change; its rows lead to the primary path */
+    bool unique;         /* no two records have the same values of the fields in its key */
 } kw_path_info;
 
 typedef struct kw_table_info {

@@ -189,6 +189,7 @@ typedef struct kw_model_path {
     size_t components_count;
     kw_model_splits splits;
     bool association; /* maps each record to its row; holds no records */
+    bool unique;      /* no two records have the same values of the key's fields */
 } kw_model_path;
 
 typedef struct kw_model_table {

@@ -289,6 +289,13 @@ static const kw_setting path_settings[] = {
               "paths with a random or round_robin salt. It holds no records itself. A lookup then reads the "
               "record's row in the association and one row of the record, instead of one row in every "
               "bucket. A record can be put again."},
+    {.name = "unique",
+     .kind = KW_KIND_BOOL,
+     .offset = offsetof(kw_draft_path, path.unique),
+     .fallback = "false",
+     .about = "No two records have the same values of the fields in the path's key, and `get` finds a record "
+              "by these fields. The key has no field of the table's own key. A put of values that another "
+              "record has is refused. Only with the embedded store."},
     {.name = NULL},
 };
 

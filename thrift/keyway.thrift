@@ -261,7 +261,9 @@ struct PathInfo {
   12: optional string differences,
   /** True if the key has fields that can change. The rows of the path lead to those of the primary path, and hold no
    *  records. */
-  13: optional bool hints
+  13: optional bool hints,
+  /** True if no two records have the same values of the fields in the key, and get finds a record by them. */
+  14: optional bool unique
 }
 
 struct TableInfo {
@@ -880,7 +882,7 @@ service Data {
   Written put(1: string table, 2: Record record, 3: Options options) throws (1: KeywayError failure),
   /** One Written per record, in the order of the records. */
   list<Written> putMany(1: string table, 2: list<Record> records, 3: Options options) throws (1: KeywayError failure),
-  /** The record with these key fields. */
+  /** The record with these key fields: those of the primary key, or all fields in the key of a path with `unique: true`. */
   Found get(1: string table, 2: Record key, 3: list<string> columns, 4: Options options) throws (1: KeywayError failure),
   list<Found> getMany(1: string table, 2: list<Record> keys, 3: list<string> columns, 4: Options options) throws (1: KeywayError failure),
   /** Returns the newest versions of a record that the store keeps, at most max_versions (1 to 1,000), the newest

@@ -98,6 +98,7 @@ path_info(gconstpointer item)
     info->association = thrift->__isset_association && thrift->association;
     info->differences = g_strdup(thrift->differences);
     info->hints = thrift->__isset_hints && thrift->hints;
+    info->unique = thrift->__isset_unique && thrift->unique;
     return info;
 }
 

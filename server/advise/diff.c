@@ -104,14 +104,14 @@ print_move(const kw_path *old, const kw_path *fresh, kw_buffer *out)
 }
 
 /* What policy.source store does with a new path if the table has rows; NULL: it rejects the policy. A path
- * cannot be added online if it is an association, or if any path of the table has chosen buckets. Beside a
- * path with fields that can change, it depends on the store. */
+ * cannot be added online if it is an association or unique, or if any path of the table has chosen buckets.
+ * Beside a path with fields that can change, it depends on the store. */
 static const char *
 consequence_of_adding(const kw_path *path)
 {
     const kw_table *table = path->table;
     bool beside_hints = path->content == KW_CONTENT_RECORDS && table->hint_paths_count > 0;
-    if (path->content == KW_CONTENT_LOCATORS)
+    if (path->content == KW_CONTENT_LOCATORS || path->unique)
         return NULL;
     for (size_t index = 0; index < table->queried_paths_count; index++)
         if (kw_layout_choice(table->paths[index].layout).kind != KW_CHOICE_NONE)

@@ -56,7 +56,8 @@ bool
 kw_facts_has_path(const kw_facts *recorded, const kw_path_facts *wanted)
 {
     const kw_path_facts *old = kw_facts_find_path(recorded, wanted->name);
-    if (!old || old->association != wanted->association || old->hints != wanted->hints)
+    if (!old || old->association != wanted->association || old->hints != wanted->hints ||
+        old->unique != wanted->unique)
         return false;
     for (size_t i = 0; i < wanted->placements_count; i++)
         if (!kw_path_facts_find_live(old, &wanted->placements[i]))
@@ -166,6 +167,12 @@ refuse_added(const comparing *self, const kw_path_facts *path, kw_error *ret_err
     const kw_path_facts *obstacle = path->hints ? NULL : find_obstacle(self, path);
     if (obstacle)
         return refuse_beside_hints(self, path, obstacle, "added", "leave the path out", ret_error);
+    if (path->unique)
+        return kw_error_set(
+            ret_error, KW_REFUSED,
+            "table %s, path %s: a unique path cannot be added while the table has rows, because "
+            "two of them could have the same values; leave the path out, or " COPY_ROWS_INSTEAD,
+            self->wanted->table, path->name, self->wanted->table);
     return kw_error_set(
         ret_error, KW_REFUSED,
         "table %s, path %s: the table holds rows already, and the new path would only hold what is "

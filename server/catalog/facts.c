@@ -65,6 +65,7 @@ path_of(const kw_path *path, kw_arena *arena)
     kw_path_facts facts = {.name = path->name,
                            .association = path->content == KW_CONTENT_LOCATORS,
                            .hints = path->content == KW_CONTENT_HINTS,
+                           .unique = path->unique,
                            .placements = KW_ARENA_ARRAY(arena, kw_placement_facts, count),
                            .placements_count = count};
     for (size_t i = 0; i < count; i++)

@@ -38,6 +38,7 @@ typedef struct kw_placement_facts {
 typedef struct kw_path_facts {
     const char *name;
     bool association; /* maps records to row keys; holds no records */
+    bool unique;      /* with hints: no two records have the same values of the key's fields */
     bool hints;       /* leads to the primary path by fields that can change; holds no records */
     kw_placement_facts *placements;
     size_t placements_count;

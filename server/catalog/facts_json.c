@@ -80,6 +80,7 @@ print_path(JsonBuilder *to, const kw_path_facts *path)
     add_text(to, "name", path->name);
     add_flag(to, "association", path->association);
     add_flag(to, "hints", path->hints);
+    add_flag(to, "unique", path->unique);
     json_builder_set_member_name(to, "placements");
     json_builder_begin_array(to);
     for (size_t i = 0; i < path->placements_count; i++)
@@ -202,7 +203,8 @@ parse_path(JsonObject *from, kw_arena *arena, kw_path_facts *to)
     JsonObject **objects;
     *to = (kw_path_facts){.name = kw_json_text(from, "name", arena),
                           .association = flag_of(from, "association"),
-                          .hints = flag_of(from, "hints")};
+                          .hints = flag_of(from, "hints"),
+                          .unique = flag_of(from, "unique")};
     if (!to->name[0] || !objects_of(from, "placements", arena, &objects, &to->placements_count))
         return false;
     to->placements = KW_ARENA_ARRAY(arena, kw_placement_facts, to->placements_count);

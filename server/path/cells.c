@@ -14,6 +14,23 @@ kw_identity_names(const kw_table *table, kw_arena *arena)
     return kw_arena_text(arena, kw_bytes_of(names->str, names->len));
 }
 
+/* What a get can use in place of the identity; empty: nothing. */
+static const char *
+unique_names(const kw_table *table, kw_arena *arena)
+{
+    const char *names = "";
+    for (size_t i = 1; i < table->queried_paths_count; i++) {
+        const kw_path *path = &table->paths[i];
+        for (size_t at = 0; path->unique && at < path->tuple_count; at++)
+            names = kw_arena_printf(arena, "%s%s%s", names,
+                                    at       ? ", "
+                                    : *names ? ", or "
+                                             : "; get also accepts ",
+                                    table->fields[path->tuple[at]].name);
+    }
+    return names;
+}
+
 static bool
 missing(const kw_table *table, size_t field, kw_error *ret_error)
 {
@@ -44,9 +61,10 @@ kw_key_check(const kw_table *table, const kw_record *key, kw_error *ret_error)
         if (table->fields[i].identity || key->values[i].kind == KW_VALUE_NONE)
             continue;
         g_autoptr(kw_arena) arena = kw_arena_new();
-        return kw_error_set(ret_error, KW_INVALID,
-                            "table %s: field %s is not part of the key; the identity fields are %s",
-                            table->name, table->fields[i].name, kw_identity_names(table, arena));
+        kw_error_set(ret_error, KW_INVALID,
+                     "table %s: field %s is not part of the key; the identity fields are %s", table->name,
+                     table->fields[i].name, kw_identity_names(table, arena));
+        return kw_error_suffix(ret_error, unique_names(table, arena));
     }
     return kw_record_check(table, key, ret_error);
 }

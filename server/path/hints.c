@@ -48,6 +48,15 @@ kw_hints_put_of(const kw_table *table, const kw_record *record)
     return kw_hint_put_of(table->tuples, table->hint_paths_count, kw_hints_given(table, record));
 }
 
+bool
+kw_hints_is_derived(const kw_table *table, const kw_record *record)
+{
+    if (table->hint_paths_count == 0)
+        return false;
+    kw_hint_put put = kw_hints_put_of(table, record);
+    return put.part == KW_HINT_PARTIAL || (put.touched & table->unique_fields);
+}
+
 /* The names of the fields with these bits, for example "created, seller". In the arena. */
 static const char *
 names_of(const kw_table *table, kw_hint_fields fields, kw_arena *arena)

@@ -28,6 +28,10 @@ kw_hint_put kw_hints_put_of(const kw_table *table, const kw_record *record);
 /* The fields that the put gives. */
 kw_hint_fields kw_hints_given(const kw_table *table, const kw_record *record);
 
+/* True if what the put writes depends on what the store has (partial.h): it is partial, or gives a field of a
+ * unique path. */
+bool kw_hints_is_derived(const kw_table *table, const kw_record *record);
+
 /* False, with REFUSED, if the put has a timestamp and cannot have one, or if it is partial and the table does
  * not allow operations that read and then write (partial.h); with UNAVAILABLE while the table holds them. */
 bool kw_hints_check_put(const kw_call *call, const kw_table *table, const kw_record *record,

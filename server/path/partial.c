@@ -2,6 +2,7 @@
 
 #include "path/atomic.h"
 #include "path/cells.h"
+#include "path/claims.h"
 #include "store/check.h"
 #include "store/control.h"
 
@@ -11,6 +12,7 @@ typedef struct partial {
     const kw_call *call;
     const kw_table *table;
     const kw_record *record;
+    kw_bytes row;             /* key of the record's row in the primary path */
     const kw_check *check;    /* NULL: none */
     kw_durability durability; /* of hints */
     kw_hint_put put;
@@ -62,7 +64,7 @@ list_columns(partial *self, kw_arena *arena)
 
 typedef struct merging {
     const partial *put;
-    const kw_row *seen_row;
+    const kw_seen *all_seen;
     kw_arena *arena;
     kw_record merged;             /* the record as the put leaves it: the touched fields and the identity */
     kw_hint_fields seen, changed; /* see kw_hint_is_needed */
@@ -100,7 +102,7 @@ merge_field(merging *self, size_t field, kw_error *ret_error)
     const partial *put = self->put;
     unsigned bit = put->table->tuple_bits[field];
     kw_column column = kw_pick_column(put->table, (kw_pick){.field = field}, self->arena);
-    const kw_cell *cell = kw_row_find_cell(self->seen_row, column.family, column.qualifier);
+    const kw_cell *cell = kw_row_find_cell(self->all_seen->row, column.family, column.qualifier);
     if (cell)
         self->seen |= (kw_hint_fields)1 << bit;
     switch (kw_hint_mutation_of(put->put, bit, put->given, self->seen, put->order)) {
@@ -129,31 +131,62 @@ merge(merging *self, kw_error *ret_error)
     return good;
 }
 
+/* A claim is written again each time. */
 static bool
 needs_hint(const merging *self, const kw_placement *placement)
 {
+    const kw_path *path = placement->path;
     return placement->content == KW_CONTENT_HINTS && placement->role.put &&
-           kw_hint_is_needed(kw_hints_tuple(placement->path), self->seen, self->put->given, self->changed,
-                             kw_hints_can_expire(placement->path));
+           kw_hint_is_needed(kw_hints_tuple(path), self->seen, self->put->given, self->changed,
+                             path->unique || kw_hints_can_expire(path));
+}
+
+/* The hints that the record needs after the put. In the arena. */
+static bool
+list_hints(merging *self, kw_hint **ret_hints, size_t *ret_count, kw_error *ret_error)
+{
+    const kw_table *table = self->put->table;
+    g_auto(kw_buffer) scratch = KW_BUFFER_EMPTY;
+    kw_hint *hints = KW_ARENA_ARRAY(self->arena, kw_hint, table->placements_count);
+    size_t count = 0;
+    bool good = true;
+    for (size_t i = 0; good && i < table->placements_count; i++) {
+        if (!needs_hint(self, &table->placements[i]))
+            continue;
+        good = kw_hint_encode(&table->placements[i], &self->merged, &scratch, self->arena, &hints[count++],
+                              ret_error);
+    }
+    *ret_hints = hints;
+    *ret_count = count;
+    return good;
+}
+
+static bool
+check_claims(merging *self, const kw_hint *hints, size_t count, kw_error *ret_error)
+{
+    kw_hint *items = KW_ARENA_ARRAY(self->arena, kw_hint, count);
+    kw_claims claims = {.table = self->put->table, .items = items, .owner = self->put->row};
+    for (size_t i = 0; i < count; i++)
+        if (hints[i].placement->path->unique)
+            items[claims.count++] = hints[i];
+    return claims.count == 0 ||
+           kw_claims_check(&claims, self->all_seen, self->arena, self->derived, ret_error);
 }
 
 static bool
 add_hints(merging *self, kw_error *ret_error)
 {
-    const kw_table *table = self->put->table;
-    g_auto(kw_buffer) scratch = KW_BUFFER_EMPTY;
-    kw_hint *hints = KW_ARENA_ARRAY(self->arena, kw_hint, table->placements_count);
-    kw_write *writes = KW_ARENA_ARRAY(self->arena, kw_write, table->placements_count);
-    size_t count = 0;
-    for (size_t i = 0; i < table->placements_count; i++) {
-        if (!needs_hint(self, &table->placements[i]))
-            continue;
-        if (!kw_hint_encode(&table->placements[i], &self->merged, &scratch, self->arena, &hints[count],
-                            ret_error))
-            return false;
-        writes[count] =
-            kw_hint_write(self->put->call, table, &hints[count], self->put->durability, self->arena);
-        count++;
+    const partial *put = self->put;
+    kw_hint *hints;
+    size_t count;
+    if (!list_hints(self, &hints, &count, ret_error) || !check_claims(self, hints, count, ret_error))
+        return false;
+    kw_write *writes = KW_ARENA_ARRAY(self->arena, kw_write, count);
+    for (size_t i = 0; i < count; i++) {
+        bool claim = hints[i].placement->path->unique;
+        writes[i] =
+            claim ? kw_claim_write(put->call, put->table, &hints[i], put->row, put->durability, self->arena)
+                  : kw_hint_write(put->call, put->table, &hints[i], put->durability, self->arena);
     }
     self->derived->preceding = writes;
     self->derived->preceding_count = count;
@@ -164,17 +197,18 @@ add_hints(merging *self, kw_error *ret_error)
  * owns.
  */
 static bool
-derive(void *user, const kw_row *seen, kw_arena *arena, kw_derived *ret_derived, kw_error *ret_error)
+derive(void *user, const kw_seen *seen, kw_arena *arena, kw_derived *ret_derived, kw_error *ret_error)
 {
     const partial *self = user;
     const kw_check *check = self->check;
     size_t columns = self->derivation.columns_count;
     *ret_derived = (kw_derived){
-        .is_met = !check || kw_check_is_met(check, kw_row_find_cell(seen, check->family, check->qualifier))};
+        .is_met =
+            !check || kw_check_is_met(check, kw_row_find_cell(seen->row, check->family, check->qualifier))};
     if (!ret_derived->is_met)
         return true;
     merging all = {.put = self,
-                   .seen_row = seen,
+                   .all_seen = seen,
                    .arena = arena,
                    .merged = kw_hints_stored(self->table, self->record, arena),
                    .cells = KW_ARENA_ARRAY(arena, kw_cell, columns),
@@ -186,13 +220,14 @@ derive(void *user, const kw_row *seen, kw_arena *arena, kw_derived *ret_derived,
 }
 
 const kw_derivation *
-kw_partial_derivation(kw_call *call, const kw_table *table, const kw_record *record, const kw_check *check,
-                      kw_durability durability)
+kw_partial_derivation(kw_call *call, const kw_table *table, const kw_record *record, kw_bytes row,
+                      const kw_check *check, kw_durability durability)
 {
     partial *self = KW_ARENA_NEW(call->arena, partial);
     *self = (partial){.call = call,
                       .table = table,
                       .record = record,
+                      .row = row,
                       .check = check,
                       .durability = kw_hint_durability(durability),
                       .put = kw_hints_put_of(table, record),
@@ -262,11 +297,11 @@ prepare(putting *self, size_t index, const kw_record_rows *found)
     const kw_partial_put *put = &self->puts[index];
     kw_atomic_rows rows = kw_atomic_rows_of(call, self->table, found);
     one_put *one = &self->ready[self->ready_count++];
-    *one =
-        (one_put){.all = self,
-                  .write = put->form,
-                  .derivation = kw_partial_derivation(call, self->table, put->record, NULL, self->durability),
-                  .result = &self->results[index]};
+    *one = (one_put){.all = self,
+                     .write = put->form,
+                     .derivation = kw_partial_derivation(call, self->table, put->record, rows.first.row, NULL,
+                                                         self->durability),
+                     .result = &self->results[index]};
     one->write.table = rows.first.table;
     one->write.row = rows.first.row;
     one->write.step = rows.first.step;

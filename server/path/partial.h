@@ -1,5 +1,6 @@
 /* Partial puts: puts that give some fields of the tuple of a hint path. What they write depends on what the
- * record has, so the store reads it, and derives the write (kw_store_handle_write_derived).
+ * record has, so the store reads it, and derives the write (kw_store_handle_write_derived). So does a put
+ * that gives a field of a unique path, even if it gives all of them: another record can have the same tuple.
  *
  *   the touched fields, as read --> condition? --> record after the put --> its hints
  *                                                          '-----------> cells of all touched fields
@@ -10,10 +11,11 @@
 
 #include "path/hints.h"
 
-/* The derivation of a put of the record, in the call's arena. check: a condition; NULL: none. The touched
- * fields that the record gives must be among the cells of the kw_write. */
+/* The derivation of a put of the record, in the call's arena. row: the key of its row in the primary path.
+ * check: a condition; NULL: none. The touched fields that the record gives must be among the cells of the
+ * kw_write. */
 const kw_derivation *kw_partial_derivation(kw_call *call, const kw_table *table, const kw_record *record,
-                                           const kw_check *check, kw_durability durability);
+                                           kw_bytes row, const kw_check *check, kw_durability durability);
 
 /* A put, and the form of its write: kind and cells. */
 typedef struct kw_partial_put {

@@ -30,7 +30,7 @@ struct kw_batch {
     kw_written_record *results;
     addition *additions; /* the records to write, in the order of kw_batch_add */
     size_t additions_count;
-    kw_partial_put *partials; /* the partial puts; they are not among the additions */
+    kw_partial_put *partials; /* the puts that are derived; they are not among the additions */
     size_t *partial_indexes;  /* of their records */
     size_t partials_count;
     kw_written *partial_results;
@@ -115,17 +115,16 @@ kw_batch_refuse(kw_batch *batch, size_t index, const kw_error *error)
 }
 
 static bool
-is_partial(const kw_batch *batch, size_t index, const kw_write *form)
+is_derived(const kw_batch *batch, size_t index, const kw_write *form)
 {
-    return batch->table->hint_paths_count && form->kind == KW_WRITE_PUT &&
-           kw_hints_put_of(batch->table, &batch->items[index].record).part == KW_HINT_PARTIAL;
+    return form->kind == KW_WRITE_PUT && kw_hints_is_derived(batch->table, &batch->items[index].record);
 }
 
 void
 kw_batch_add(kw_batch *batch, size_t index, const kw_write *form)
 {
     g_assert(index < batch->count && batch->additions_count + batch->partials_count < batch->count);
-    if (is_partial(batch, index, form)) {
+    if (is_derived(batch, index, form)) {
         batch->partial_indexes[batch->partials_count] = index;
         batch->partials[batch->partials_count++] =
             (kw_partial_put){.record = &batch->items[index].record, .form = *form};

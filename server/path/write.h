@@ -6,7 +6,8 @@
  *   FAILED   certainly applied to no row
  *   UNKNOWN  everything else; the text names the path that failed
  *
- * Partial puts of tables with hint paths (partial.h) are executed after the other puts of the call.
+ * Partial puts, and puts with fields of unique paths (partial.h), are executed after the other puts of the
+ * call.
  *
  * After a record was removed, its cells with default keys are removed from the association.
  */

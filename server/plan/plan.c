@@ -20,6 +20,24 @@ may_choose(const kw_record_query *query, const kw_path *path)
     return may;
 }
 
+/* True if the query has exactly one value of each field in the key of a unique path. Its rows change when a
+ * record gives a value to another one, so only a single row can be read at a moment. */
+static bool
+names_one_claim(const kw_normalized_query *normalized, const kw_path *path)
+{
+    bool one = true;
+    for (size_t i = 0; one && i < path->tuple_count; i++)
+        one = normalized->bounds[path->tuple[i]].count == 1;
+    return one;
+}
+
+static bool
+can_read(const kw_record_query *query, const kw_normalized_query *normalized, const kw_path *path)
+{
+    return !kw_path_is_filling(path) && (query->path >= 0 || may_choose(query, path)) &&
+           (!path->unique || names_one_claim(normalized, path));
+}
+
 /* The best path for the query. Paths that are being filled cannot be read. */
 static kw_path_analysis
 choose(const kw_record_query *query, const kw_normalized_query *normalized, kw_arena *arena,
@@ -32,7 +50,7 @@ choose(const kw_record_query *query, const kw_normalized_query *normalized, kw_a
     for (size_t index = first;
          index < end && (index == first || kw_normalized_query_can_continue(normalized, arena)); index++) {
         const kw_path *path = &normalized->table->paths[index];
-        if (kw_path_is_filling(path) || (query->path < 0 && !may_choose(query, path)))
+        if (!can_read(query, normalized, path))
             continue;
         kw_path_analysis *analysis = &analyses[(*ret_count)++];
         const kw_placement *placement = query->placement ? query->placement : kw_path_scanned(path);
@@ -239,7 +257,7 @@ refuse_if_unnamed(const kw_record_query *query, const kw_normalized_query *norma
     for (size_t index = 0; query->path < 0 && index < table->queried_paths_count; index++) {
         const kw_path *path = &table->paths[index];
         kw_path_analysis analysis;
-        if (query->records_only || kw_path_is_filling(path) || may_choose(query, path))
+        if (query->records_only || kw_path_is_filling(path) || path->unique || may_choose(query, path))
             continue;
         kw_path_analysis_make(normalized, kw_path_scanned(path), query->order, arena, &analysis);
         if (!analysis.eligible || !analysis.narrow)
@@ -255,9 +273,26 @@ refuse_if_unnamed(const kw_record_query *query, const kw_normalized_query *norma
 }
 
 static bool
+refuse_part_of_claim(const kw_path *path, kw_arena *arena, kw_error *ret_error)
+{
+    const char *names = "";
+    for (size_t i = 0; i < path->tuple_count; i++)
+        names =
+            kw_arena_printf(arena, "%s%s%s", names, i ? ", " : "", path->table->fields[path->tuple[i]].name);
+    return kw_error_set(
+        ret_error, KW_INVALID,
+        "table %s: the path %s is unique and finds one record: give exactly one value of each "
+        "field in its key (%s), or use another path",
+        path->table->name, path->name, names);
+}
+
+static bool
 make(const kw_record_query *query, const kw_normalized_query *normalized, kw_arena *arena,
      const kw_plan **ret_plan, kw_error *ret_error)
 {
+    const kw_path *named = query->path < 0 ? NULL : &query->table->paths[query->path];
+    if (named && named->unique && !names_one_claim(normalized, named))
+        return refuse_part_of_claim(named, arena, ret_error);
     kw_path_analysis *analyses =
         KW_ARENA_ARRAY(arena, kw_path_analysis, normalized->table->queried_paths_count);
     size_t count;

@@ -24,10 +24,13 @@ has_rule_of(const kw_path *path, const kw_placement_facts *recorded)
            g_str_equal(recorded->fingerprint, kw_layout_fingerprint(path->layout));
 }
 
-/* Hint paths can be added to a table that has some; with several writers, other paths cannot. */
+/* Hint paths can be added to a table that has some; with several writers, other paths cannot. Unique paths
+ * cannot be added to a table with rows. */
 static bool
 can_add(const kw_change_proposal *proposal, const kw_path *path)
 {
+    if (path->unique)
+        return false;
     return path->content == KW_CONTENT_HINTS ||
            !kw_facts_find_hints(kw_admission_recorded(proposal->preview, path->table->number)) ||
            kw_change_is_free(proposal, path->table, path);

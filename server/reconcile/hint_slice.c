@@ -9,6 +9,7 @@
 #include "base/guard.h"
 #include "base/metrics.h"
 #include "path/cells.h"
+#include "path/claims.h"
 #include "path/reader.h"
 #include "verb/row_keys.h"
 
@@ -227,10 +228,18 @@ read_again(void *user, kw_rows *rows, const kw_error *error)
     }
     keep_missing(self, rows);
     kw_rows_free(rows);
-    if (self->request->repair)
+    if (self->request->repair && !self->request->hints->path->unique)
         write_hints(self);
     else
         finish(self, NULL);
+}
+
+/* True if the row is the hint of the item; a claim must name its record. */
+static bool
+is_hint_of(const slice *self, const kw_row *row, const item *of)
+{
+    return row->cells_count > 0 &&
+           (!self->request->hints->path->unique || kw_bytes_equal(kw_claim_owner(self->table, row), of->row));
 }
 
 static void
@@ -243,7 +252,7 @@ hints_read(void *user, kw_rows *rows, const kw_error *error)
         return;
     }
     for (size_t i = 0; i < rows->count; i++)
-        if (rows->rows[i].cells_count == 0)
+        if (!is_hint_of(self, &rows->rows[i], &self->items[i]))
             self->items[absent++] = self->items[i];
     kw_rows_free(rows);
     self->count = absent;
@@ -315,6 +324,7 @@ add_hint(slice *self, const kw_row *row, kw_buffer *scratch, item *ret_item, kw_
     kw_bytes key = kw_arena_copy(arena, row->key);
     *ret_item = (item){.hint = key, .hint_ms = row->cells_count ? row->cells[0].timestamp : 0};
     return kw_layout_decode(hints->layout, key, arena, &record, ret_error) &&
+           (!hints->path->unique || kw_claim_decode_owner(self->table, row, arena, &record, ret_error)) &&
            kw_row_key(self->primary, &record, scratch, arena, &ret_item->row, ret_error);
 }
 

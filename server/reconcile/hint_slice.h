@@ -6,6 +6,10 @@
  *
  * A put writes the hint before the row. So a row that has not changed while its hint was absent is a fault,
  * and a put in progress never looks like one. To write a missing hint is always safe.
+ *
+ * The hints of a unique path are claims. A row whose claim is absent, or names another record, counts as a
+ * row without its hint. CHECK does not write claims, because two rows can have the same values. There is no
+ * FILL.
  */
 #pragma once
 
@@ -19,7 +23,8 @@ typedef struct kw_hint_slice_request {
     const kw_placement *hints; /* of a hint path */
     kw_bytes after;            /* the last row key of the previous slice; empty: begin with the first row */
     uint32_t max_rows;         /* 1 to KW_COPY_ROWS_MAX */
-    bool repair;               /* CHECK: writes missing hints. STALE: deletes hints that are old enough */
+    bool repair; /* CHECK: writes missing hints, except claims. STALE: deletes those that are old
+                    enough */
 } kw_hint_slice_request;
 
 /* A row without its hint. */

@@ -246,6 +246,14 @@ next_side(scrub *self)
 
 /* --- hints --------------------------------------------------------------------------------------- */
 
+static const char *
+text_of_missing(const kw_path *path)
+{
+    return path->unique
+               ? "the path leads to no record or to another one; put these fields of the record again"
+               : "the record has no hint";
+}
+
 static void
 list_missing_hints(scrub *self, const kw_hint_slice_result *hints)
 {
@@ -256,7 +264,7 @@ list_missing_hints(scrub *self, const kw_hint_slice_result *hints)
                                                          .path = self->hints.hints->path,
                                                          .row_key = missing->key,
                                                          .key = missing->record,
-                                                         .text = "the record has no hint",
+                                                         .text = text_of_missing(self->hints.hints->path),
                                                          .repaired = missing->repaired});
     }
 }

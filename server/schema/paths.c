@@ -28,6 +28,73 @@ check_tuple_field(const kw_layout *layout, const kw_field *field, kw_diagnostics
                               path, field->name);
 }
 
+/* --- unique paths ---------------------------------------------------------------------------------- */
+
+/* A field in the key of a unique path: it can change, and the key has it exactly. */
+static bool
+check_unique_field(const kw_table *table, const kw_layout *layout, size_t number, kw_diagnostics *diagnostics)
+{
+    kw_mark mark = layout->model->mark;
+    const char *path = layout->model->name;
+    const kw_field *field = &table->fields[number];
+    if (table->paths[0].layout->units[number])
+        return kw_diagnostics_add(
+            diagnostics, mark, "remove the field, or unique",
+            "path %s: field %s is part of the primary key; the key of a path with unique: "
+            "true has only other fields, because they alone find the record",
+            path, field->name);
+    if (layout->units[number] != 1) {
+        g_autofree char *hint = g_strdup_printf("add \"- field: %s\"", field->name);
+        return kw_diagnostics_add(
+            diagnostics, mark, hint,
+            "path %s: the key does not hold field %s exactly, so records with different "
+            "values could have the same key, and unique: true would refuse them",
+            path, field->name);
+    }
+    return check_tuple_field(layout, field, diagnostics);
+}
+
+static bool
+check_unique(const kw_table *table, const kw_layout *layout, kw_diagnostics *diagnostics)
+{
+    bool good = true;
+    for (size_t number = 0; number < table->fields_count; number++)
+        if (layout->units[number])
+            good = check_unique_field(table, layout, number, diagnostics) && good;
+    return good;
+}
+
+/* What the whole table needs for a unique path. */
+static bool
+check_unique_table(const kw_policy *policy, const kw_table *table, const kw_path *path,
+                   kw_diagnostics *diagnostics)
+{
+    bool good = true;
+    kw_mark mark = path->model->mark;
+    if (kw_policy_model(policy)->store.kind != KW_STORE_EMBEDDED)
+        good = kw_diagnostics_add(
+            diagnostics, mark,
+            "remove unique, and add the fields of the primary key to the path's key: it then finds "
+            "all records with a value",
+            "path %s: unique: true is only for the embedded store; on HBase, two gateways "
+            "could write two records with the same values",
+            path->name);
+    if (table->model->atomics == 0)
+        good = kw_diagnostics_add(diagnostics, mark, "remove atomics: false",
+                                  "path %s: unique: true reads before it writes, and the table has atomics: "
+                                  "false",
+                                  path->name);
+    for (size_t number = 0; number < table->fields_count; number++)
+        if (kw_layout_holds_coarsely(table->paths[0].layout, number))
+            good = kw_diagnostics_add(diagnostics, mark, "remove the unit of the field in the primary key",
+                                      "path %s: field %s has a coarser unit in the primary key, so a row of "
+                                      "this path does not say which record it leads to",
+                                      path->name, table->fields[number].name);
+    return good;
+}
+
+/* --- identities ------------------------------------------------------------------------------------ */
+
 /* Every path must store each identity field as the primary key does: otherwise two records could share a row
  * there. A path with further fields is a hint path. */
 static bool
@@ -80,6 +147,7 @@ compile_path(const compiling *self, size_t index, const kw_model_path *text)
         .name = model->name,
         .progress = KW_ARENA_NEW(self->policy->arena, kw_path_progress),
         .content = text->association ? KW_CONTENT_LOCATORS : KW_CONTENT_RECORDS,
+        .unique = text->unique,
         .store_table = kw_bytes_of_text(model->store_table),
         .layout = kw_layout_compile(table->field_set, model, self->policy->rings, self->policy->arena,
                                     self->diagnostics),
@@ -411,8 +479,10 @@ check_identities(const compiling *self)
     for (size_t index = 1; index < self->table->paths_count; index++) {
         if (!self->paths[index].layout)
             continue;
-        if (check_identity(self->table, primary->layout, self->paths[index].layout, self->diagnostics))
-            list_tuple(self, &self->paths[index]);
+        kw_path *path = &self->paths[index];
+        if (path->unique ? check_unique(self->table, path->layout, self->diagnostics)
+                         : check_identity(self->table, primary->layout, path->layout, self->diagnostics))
+            list_tuple(self, path);
         else
             good = false;
     }
@@ -438,6 +508,8 @@ number_tuples(const compiling *self)
             if (*bit != KW_IN_NO_TUPLE)
                 tuples[paths] |= UINT64_C(1) << *bit;
         }
+        if (path->unique)
+            table->unique_fields |= tuples[paths];
         paths += path->content == KW_CONTENT_HINTS;
     }
     table->tuples = tuples;
@@ -454,7 +526,7 @@ check_hints_name_records(const compiling *self)
     for (size_t index = 1; index < table->queried_paths_count; index++)
         for (size_t number = 0; number < table->fields_count; number++) {
             const kw_path *path = &table->paths[index];
-            if (path->content == KW_CONTENT_HINTS && table->paths[0].layout->units[number] &&
+            if (path->content == KW_CONTENT_HINTS && !path->unique && table->paths[0].layout->units[number] &&
                 kw_layout_holds_coarsely(path->layout, number))
                 good = kw_diagnostics_add(self->diagnostics, path->model->mark,
                                           "remove the unit of the field, in all paths of the table",
@@ -462,6 +534,17 @@ check_hints_name_records(const compiling *self)
                                           "path does not say which record it leads to",
                                           path->name, table->fields[number].name);
         }
+    return good;
+}
+
+static bool
+check_unique_tables(const compiling *self)
+{
+    bool good = true;
+    for (size_t index = 1; index < self->table->queried_paths_count; index++)
+        if (self->paths[index].unique)
+            good =
+                check_unique_table(self->policy, self->table, &self->paths[index], self->diagnostics) && good;
     return good;
 }
 
@@ -477,7 +560,7 @@ settle_hint_paths(const compiling *self)
                                   "use fewer paths over fields that change",
                                   "table %s: the keys of its paths have more than %d fields that can change",
                                   table->name, KW_TUPLE_FIELDS_MAX);
-    if (!check_hints_name_records(self))
+    if (!check_hints_name_records(self) || !check_unique_tables(self))
         return false;
     return !table->chosen ||
            kw_diagnostics_add(

@@ -45,7 +45,8 @@ typedef enum kw_content {
     KW_CONTENT_LOCATORS, /* each row has the row keys of a record in the placements whose rule chooses a
                             bucket at each put: an association (path/association.h) */
     KW_CONTENT_HINTS     /* a row key has fields that can change, and says that the record has or had these
-                            values; the record is in the primary path (server/hint/README.md) */
+                            values; the record is in the primary path (server/hint/README.md). The rows of a
+                            unique path are claims */
 } kw_content;
 
 /* Which records a placement holds: all, or those with one value of a field. Every placement holds all at
@@ -78,6 +79,8 @@ struct kw_path {
     kw_content content;
     const size_t *tuple; /* numbers of the fields in its key that are not in the identity; only with HINTS */
     size_t tuple_count;
+    bool
+        unique; /* with HINTS: the key is the tuple; a row is a claim, and names the one record that has it */
     const kw_placement *placements; /* [0] is the one that the policy describes */
     size_t placements_count;
     kw_bytes store_table;    /* of placements[0] */
@@ -98,6 +101,7 @@ struct kw_table {
     size_t hint_paths_count;    /* with KW_CONTENT_HINTS; among the queried ones, never the first */
     const uint64_t *tuples;     /* of the hint paths: a bit for each field of the tuple */
     const uint8_t *tuple_bits;  /* by field: the number of its bit in `tuples`; KW_IN_NO_TUPLE: it has none */
+    uint64_t unique_fields;     /* those of the tuples of unique paths */
     const kw_placement *locators; /* of the association; NULL: the table has none */
     const kw_placement
         *placements; /* of all paths, in their order; then those of paths that are being dropped */

@@ -10,6 +10,7 @@
 #include "path/cells.h"
 #include "path/reader.h"
 #include "path/rows.h"
+#include "verb/get_unique.h"
 #include "verb/pushdown.h"
 #include "verb/verb.h"
 
@@ -425,7 +426,10 @@ kw_verb_get(kw_call *call, const kw_table *table, const kw_item *keys, size_t co
     self->form.columns = kw_reader_columns(self->reader, &self->form.columns_count);
     kw_error error;
     if (check_count(self, &error)) {
-        start(self);
+        if (kw_unique_keys_any(table, keys, count))
+            kw_get_unique(call, table, keys, count, picks, picks_count, done, user);
+        else
+            start(self);
         return;
     }
     for (size_t i = 0; i < count; i++)

@@ -9,7 +9,7 @@ kw_hint_table_ttl_s(const kw_path *path, kw_arena *arena)
 {
     const kw_table *table = path->table;
     int64_t *ttls = KW_ARENA_ARRAY(arena, int64_t, path->tuple_count);
-    bool keeps = false;
+    bool keeps = path->unique; /* claims do not expire */
     for (size_t i = 0; i < path->tuple_count; i++) {
         const kw_model_family *family = kw_table_find_family(table, table->fields[path->tuple[i]].family);
         ttls[i] = family ? family->ttl_seconds : 0;

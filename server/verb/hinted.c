@@ -3,6 +3,7 @@
 
 #include "base/metrics.h"
 #include "gather/bounds.h"
+#include "path/claims.h"
 #include "path/hint_cleaner.h"
 #include "path/rows.h"
 #include "store/columns.h"
@@ -334,7 +335,9 @@ kw_hinted_add(kw_hinted *hinted, size_t range, const kw_row *row, kw_error *ret_
         return KW_HINTED_FULL;
     kw_arena_reset(hinted->scratch);
     memset(hinted->decoded.values, 0, path->table->fields_count * sizeof(kw_value));
-    if (!kw_layout_decode(layout, row->key, hinted->scratch, &hinted->decoded, ret_error)) {
+    if (!kw_layout_decode(layout, row->key, hinted->scratch, &hinted->decoded, ret_error) ||
+        (path->unique &&
+         !kw_claim_decode_owner(path->table, row, hinted->scratch, &hinted->decoded, ret_error))) {
         kw_error_prefix(ret_error, "table %s, path %s", path->table->name, path->name);
         return KW_HINTED_FOREIGN;
     }

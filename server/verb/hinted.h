@@ -50,7 +50,8 @@ typedef enum kw_hinted_added {
     KW_HINTED_ADDED,
     KW_HINTED_SKIPPED, /* it cannot lead to a record that the query wants */
     KW_HINTED_FULL,    /* the batch is full; it has hints */
-    KW_HINTED_FOREIGN  /* CORRUPT: the key does not follow the path's rule */
+    KW_HINTED_FOREIGN /* CORRUPT: the key does not follow the path's rule, or the owner of a claim that of the
+                         primary path */
 } kw_hinted_added;
 
 /* Adds a hint, which was read from this range of the plan. Copies the row. */

@@ -16,7 +16,7 @@ typedef struct put_if {
     kw_filling filling;
     kw_write write;
     kw_check check;
-    const kw_derivation *derivation; /* of a partial put */
+    const kw_derivation *derivation; /* NULL: what is written does not depend on what the record has */
     kw_put_if_done done;
     void *user;
 } put_if;
@@ -129,13 +129,6 @@ hints_written(void *user, const kw_error *errors, kw_deadline row_deadline)
         fail(self, &errors[0]);
 }
 
-static bool
-is_partial(const put_if *self)
-{
-    return self->table->hint_paths_count &&
-           kw_hints_put_of(self->table, self->record).part == KW_HINT_PARTIAL;
-}
-
 static void
 found(void *user, const kw_atomic_rows *rows, const kw_error *error)
 {
@@ -148,9 +141,9 @@ found(void *user, const kw_atomic_rows *rows, const kw_error *error)
     self->write.row = rows->first.row;
     self->write.others = rows->others;
     self->write.others_count = rows->others_count;
-    if (is_partial(self))
-        self->derivation = kw_partial_derivation(self->call, self->table, self->record, &self->check,
-                                                 self->options.durability);
+    if (kw_hints_is_derived(self->table, self->record))
+        self->derivation = kw_partial_derivation(self->call, self->table, self->record, self->write.row,
+                                                 &self->check, self->options.durability);
     if (self->table->hint_paths_count && !self->derivation)
         kw_hints_write(self->call, self->table, &self->record, 1, self->options.durability, hints_written,
                        self);

@@ -21,7 +21,8 @@ void kw_verb_remove(kw_call *call, const kw_table *table, const kw_item *keys, s
                     const kw_pick *picks, size_t picks_count, kw_write_options options, kw_written_done done,
                     void *user);
 
-/* get.c: reads records by identity. values NULL: no such record. picks_count 0: all fields. */
+/* get.c: reads records by identity, or by all fields in the key of a unique path. values NULL: no such
+ * record. picks_count 0: all fields. */
 typedef struct kw_found_record {
     kw_record record;
     kw_error error;

@@ -95,6 +95,7 @@ describe_path(const kw_path *path, kw_arena *arena, kw_api_PathInfo *ret_info)
     ret_info->verified = progress->verified;
     ret_info->has_association = ret_info->association = path->content == KW_CONTENT_LOCATORS;
     ret_info->has_hints = ret_info->hints = path->content == KW_CONTENT_HINTS;
+    ret_info->has_unique = ret_info->unique = path->unique;
     ret_info->has_checked_rows = ret_info->has_checked_at = progress->checked_rows > 0;
     ret_info->checked_rows = progress->checked_rows;
     ret_info->checked_at = progress->checked_at_ms;

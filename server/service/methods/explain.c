@@ -243,17 +243,20 @@ has_any(const kw_path *path, const kw_record *record)
     return any;
 }
 
-/* The row key of a record in a path over fields that can change is known if all of them are given. */
+/* The row key of a record in a path over fields that can change is known if all of them are given. A put of
+ * the values that another record has in a unique path is refused. */
 static void
 note_absent(explaining_put *self)
 {
     for (size_t i = 1; i < self->table->queried_paths_count; i++) {
         const kw_path *path = &self->table->paths[i];
-        if (kw_path_has_record(path, &self->record))
+        if (kw_path_has_record(path, &self->record) && !path->unique)
             continue;
         self->notes[self->notes_count++] = kw_bytes_of_text(kw_arena_printf(
             self->exchange->call.arena,
-            has_any(path, &self->record)
+            kw_path_has_record(path, &self->record) ? "path %s: the put is refused if another record has the "
+                                                      "same values of the fields in this key"
+            : has_any(path, &self->record)
                 ? "path %s: the put reads the fields in its key that are not given; if the record has them, "
                   "it gets a row here"
                 : "path %s: a put that gives no field in its key that can change writes no row here",

@@ -300,7 +300,7 @@ KW_TEST(test_path_and_family_settings, "/config/reader/every/paths")
 {
     g_autoptr(kw_model) model = read_good_file("everything_embedded.yaml");
     const kw_model_table *table = &model->tables[0];
-    g_assert_cmpuint(table->paths_count, ==, 3);
+    g_assert_cmpuint(table->paths_count, ==, 4);
     const kw_model_path *paths = table->paths;
     g_assert_cmpstr(paths[0].name, ==, "primary");
     g_assert_cmpstr(paths[0].store_table, ==, "shop:orders");
@@ -312,6 +312,8 @@ KW_TEST(test_path_and_family_settings, "/config/reader/every/paths")
     g_assert_cmpint(paths[1].layout, ==, 2);
     g_assert_false(paths[1].association);
     g_assert_true(paths[2].association);
+    g_assert_false(paths[2].unique);
+    g_assert_true(paths[3].unique);
     g_assert_false(table->updates);
     g_assert_true(table->accept_unverified);
     g_assert_cmpuint(paths[1].splits.keys_count, ==, 3);

@@ -510,8 +510,8 @@ KW_TEST(test_pure, "/path/partial/pure")
     const kw_table *table = desk_table(self.desk, "stamped");
     kw_record record = desk_record(self.desk, "stamped", "id=a status=paid seller=s");
     kw_arena *arena = self.desk->call.arena;
-    const kw_derivation *derivation =
-        kw_partial_derivation(&self.desk->call, table, &record, NULL, KW_DURABILITY_DEFAULT);
+    const kw_derivation *derivation = kw_partial_derivation(
+        &self.desk->call, table, &record, KW_BYTES_LITERAL("row"), NULL, KW_DURABILITY_DEFAULT);
     g_assert_cmpuint(derivation->columns_count, ==, 3);
     int64_t n = 7;
     kw_value number = {.kind = KW_VALUE_NUMBER, .number = n};
@@ -520,7 +520,8 @@ KW_TEST(test_pure, "/path/partial/pure")
                     .qualifier = KW_BYTES_LITERAL("n"),
                     .value = kw_field_encode_cell(field, number, arena),
                     .timestamp = 5};
-    const kw_row seen = {.cells = &cell, .cells_count = 1}, nothing = {0};
+    const kw_row row = {.cells = &cell, .cells_count = 1}, no_row = {0};
+    const kw_seen seen = {.row = &row}, nothing = {.row = &no_row};
     for (int i = 0; i < 2; i++) {
         kw_derived with, without;
         kw_error error;

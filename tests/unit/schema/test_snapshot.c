@@ -250,6 +250,34 @@ KW_TEST(test_hint_paths, "/schema/snapshot/hint_paths")
                    "path p: field ts has a coarser unit in the key");
 }
 
+/* A path whose rows are claims: its key has no field of the identity. */
+KW_TEST(test_unique_paths, "/schema/snapshot/unique_paths")
+{
+#define UNIQUE(key)                                                                                          \
+    "    fields: {id: string, n: int, ts: timestamp, c: {type: int, counter: true}, m: {type: map, of: "     \
+    "int}}\n"                                                                                                \
+    "    key: [{field: id}]\n    paths: {p: {unique: true, key: " key "}, q: {key: [ts, id]}}\n"
+    g_autoptr(kw_policy) policy = test_policy(UNIQUE("[{hash: {of: [n], take: 2}}, n]"));
+    const kw_table *table = kw_policy_table(policy, 0);
+    const kw_path *path = &table->paths[1];
+    g_assert_true(path->unique && !table->paths[2].unique);
+    g_assert_cmpint(path->content, ==, KW_CONTENT_HINTS);
+    g_assert_cmpuint(path->tuple_count, ==, 1);
+    g_assert_cmpuint(table->unique_fields, ==, UINT64_C(1) << table->tuple_bits[path->tuple[0]]);
+    assert_refused(UNIQUE("[n, id]"),
+                   "path p: field id is part of the primary key; the key of a path with unique");
+    assert_refused(UNIQUE("[{field: {name: ts, unit: s}}]"),
+                   "path p: the key does not hold field ts exactly");
+    assert_refused(UNIQUE("[c]"), "path p: field c is a counter");
+    assert_refused(UNIQUE("[{salt: {algorithm: random, buckets: 2}}, n]"),
+                   "path p: field n can change, and the key rule chooses a bucket");
+    assert_refused(UNIQUE("[n]") "    atomics: false\n", "path p: unique: true reads before it writes");
+    assert_refused(
+        "    fields: {id: string, n: int, ts: timestamp}\n    key: [id, {field: {name: ts, unit: s}}]\n"
+        "    paths: {p: {unique: true, key: [n]}}\n",
+        "path p: field ts has a coarser unit in the primary key");
+}
+
 /* Problems of fields are reported beside those of paths. */
 KW_TEST(test_problems_together, "/schema/snapshot/problems_together")
 {
