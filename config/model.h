@@ -381,6 +381,7 @@ typedef struct kw_model {
     kw_model_listener admin; /* HTTP; default 127.0.0.1:9596 */
     bool admin_enabled;
     kw_model_access access;
+    const char *audit_file; /* "": none */
     bool strict_start;      /* do not serve a policy without the tables that cannot be served */
     int64_t loops;          /* loop threads; 0: one per core, with hbase one per four cores */
     const char *gateway_id; /* "": the host name and the first port of the listeners */

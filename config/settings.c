@@ -472,6 +472,16 @@ static const kw_setting policy_settings[] = {
      .offset = offsetof(kw_draft, model.access),
      .section = &kw_access_section,
      .about = "Who can do what."},
+    {.name = "audit_file",
+     .kind = KW_KIND_TEXT,
+     .offset = offsetof(kw_draft, model.audit_file),
+     .least = 1,
+     .about =
+         "File to which the gateway appends a line of JSON for each login and each denied call (both only "
+         "with access), for each call of createTable and of the methods that operate, and for each "
+         "policy that it begins to serve. SIGHUP opens it again. While it cannot be written, those "
+         "methods fail, and /readyz has a warning.",
+     .holds = "none"},
     {.name = "loops",
      .kind = KW_KIND_INT,
      .offset = offsetof(kw_draft, model.loops),

@@ -114,6 +114,7 @@ open_loops(kw_gateway *gateway)
     control->follower = kw_follower_new(control);
     control->coordinator = kw_coordinator_new(control);
     control->service = kw_service_new(&(kw_service_settings){.store = control->store,
+                                                             .audit = control->audit,
                                                              .sequences = control->sequences,
                                                              .loops = loops,
                                                              .reload = on_reload_asked,
@@ -197,6 +198,14 @@ serve(kw_gateway *gateway)
     kw_loop_run(gateway->control.loop);
 }
 
+static bool
+open_audit(kw_control *control, kw_error *ret_error)
+{
+    const char *file = kw_control_model(control)->audit_file;
+    control->audit = *file ? kw_audit_open(file, ret_error) : NULL;
+    return control->audit || !*file;
+}
+
 int
 kw_gateway_run(const kw_gateway_settings *settings, kw_policy *policy)
 {
@@ -208,7 +217,7 @@ kw_gateway_run(const kw_gateway_settings *settings, kw_policy *policy)
     kw_memory_configure(kw_policy_model(policy));
     kw_connections_raise_file_limit(kw_policy_model(policy));
     kw_memory_trim_start();
-    if (open_all(&gateway, &error)) {
+    if (open_audit(&gateway.control, &error) && open_all(&gateway, &error)) {
         serve(&gateway);
         kw_log(KW_LOG_INFO, "gateway", "ended", KW_LOG_FACT("exit_code", gateway.exit_code));
     } else {

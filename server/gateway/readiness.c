@@ -66,6 +66,8 @@ list_warnings(void *user, void (*add_warning)(void *list, const char *text), voi
     kw_mutex_lock(&gateway->control.lock);
     add_all(gateway->control.zone_warnings, add_warning, list);
     add_all(gateway->listeners.not_listening, add_warning, list);
+    if (!kw_audit_works(gateway->control.audit))
+        add_warning(list, "the audit log cannot be written");
     warn_of_open_listeners(kw_control_model(&gateway->control), add_warning, list);
     if (gateway->not_reloaded.code != KW_OK)
         add_warning(list, gateway->not_reloaded.text);

@@ -83,6 +83,7 @@ static void
 announce_policy(kw_gateway *gateway)
 {
     int64_t version = kw_policy_version(gateway->control.policy);
+    kw_audit_write(gateway->control.audit, &(kw_audit_event){.kind = KW_AUDIT_POLICY, .version = version});
     atomic_store(&gateway->serving.policy_loaded_at_ms, kw_policy_loaded_at_ms(gateway->control.policy));
     kw_metrics_add(KW_METRIC_policy_version, version - kw_metrics_read(KW_METRIC_policy_version));
     kw_store_expect_stamps(gateway->control.store, needs_time(gateway->control.policy));

@@ -45,8 +45,10 @@ on_signal(uv_signal_t *handle, int number)
            KW_LOG_FACT("state", kw_gateway_state_text(gateway->control.state)));
     if (number != SIGHUP)
         kw_drain_request(gateway);
-    else if (gateway->control.state < KW_CONTROL_DRAINING)
+    else if (gateway->control.state < KW_CONTROL_DRAINING) {
+        kw_audit_reopen(gateway->control.audit);
         kw_reload_start(gateway->reload);
+    }
 }
 
 void

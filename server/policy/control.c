@@ -14,6 +14,7 @@ kw_control_init(kw_control *control, const kw_control_calls *calls, kw_policy *p
 void
 kw_control_clear(kw_control *control)
 {
+    kw_audit_close(control->audit);
     kw_change_set_unref(control->changes);
     kw_change_set_unref(control->stored_changes);
     kw_change_set_unref(control->served_changes);

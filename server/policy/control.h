@@ -50,6 +50,7 @@ struct kw_control {
     kw_store_handle *handle; /* of the main loop */
     kw_sequences *sequences;
     kw_catalog *catalog;
+    kw_audit *audit; /* NULL: none */
     kw_service *service;
     char *id; /* unique among the gateways of the store */
 

@@ -88,6 +88,7 @@ kw_restart_settings_report(const kw_model *old, const kw_model *fresh)
     report(old->admin_enabled == fresh->admin_enabled && same_listener(&old->admin, &fresh->admin), "admin");
     report(old->loops == fresh->loops, "loops");
     report(same_text(old->gateway_id, fresh->gateway_id), "gateway_id");
+    report(same_text(old->audit_file, fresh->audit_file), "audit_file");
     report(same_store(&old->store, &fresh->store), "store");
     report(same_sequences(&old->sequences, &fresh->sequences), "sequences");
 }

@@ -290,16 +290,60 @@ kw_exchange_may(const kw_exchange *exchange, kw_operation operation, kw_bytes ta
                                      operation, table, ret_error);
 }
 
+static bool
+record(const kw_exchange *exchange, kw_audit_kind kind, kw_bytes table)
+{
+    const kw_request *request = exchange->request;
+    return kw_audit_write(exchange->worker->service->settings.audit,
+                          &(kw_audit_event){.kind = kind,
+                                            .principal = kw_principal_name(kw_request_principal(request)),
+                                            .peer = kw_request_peer(request),
+                                            .method = exchange->method->name,
+                                            .table = table,
+                                            .request_id = exchange->request_id,
+                                            .version = kw_policy_version(exchange->call.policy)});
+}
+
+/* Decides about the call, under rules. Records the first call of its connection, and a denial. */
+static bool
+decide(const kw_exchange *exchange, kw_subject *ret_subject, kw_error *ret_error)
+{
+    bool first = *kw_request_grants(exchange->request) == NULL;
+    if (!kw_method_read_subject(exchange, ret_subject, ret_error))
+        return false;
+    bool allowed =
+        kw_exchange_may(exchange, kw_exchange_method(exchange)->operation, ret_subject->table, ret_error);
+    if (first)
+        record(exchange, KW_AUDIT_LOGIN, KW_BYTES_NONE);
+    if (!allowed)
+        record(exchange, KW_AUDIT_DENIED, ret_subject->table);
+    return allowed;
+}
+
+static bool
+must_be_recorded(const kw_exchange *exchange)
+{
+    kw_operation operation = kw_exchange_method(exchange)->operation;
+    return operation == KW_OPERATION_OPERATE || operation == KW_OPERATION_CREATE;
+}
+
 /* A call whose subject has an error ends with it here, before access is decided: only a call with a subject
  * reaches its method. */
 static bool
 is_allowed(const kw_exchange *exchange, kw_error *ret_error)
 {
-    if (!exchange->snapshot->access)
-        return true;
     kw_subject subject;
-    return kw_method_read_subject(exchange, &subject, ret_error) &&
-           kw_exchange_may(exchange, kw_exchange_method(exchange)->operation, subject.table, ret_error);
+    if (exchange->snapshot->access) {
+        if (!decide(exchange, &subject, ret_error))
+            return false;
+    } else if (must_be_recorded(exchange)) {
+        subject = kw_subject_of(exchange);
+    }
+    return !must_be_recorded(exchange) || record(exchange, KW_AUDIT_ADMIN, subject.table) ||
+           kw_error_set(
+               ret_error, KW_UNAVAILABLE,
+               "the audit log cannot be written, so methods that operate the gateway are not carried "
+               "out; its log has the reason");
 }
 
 static bool

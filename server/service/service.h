@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "access/audit.h"
 #include "advise/seen.h"
 #include "base/cell.h"
 #include "base/fence.h"
@@ -175,6 +176,7 @@ typedef void (*kw_change_done)(void *user, const kw_change_status *changes, size
 
 typedef struct kw_service_settings {
     kw_store *store;         /* must outlive the service */
+    kw_audit *audit;         /* the same; NULL: calls are not recorded */
     kw_sequences *sequences; /* must outlive the service */
     unsigned loops;
     /* Admin.reload: reads the policy file again, then calls done on `loop` with the error or NULL. */

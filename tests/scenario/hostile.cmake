@@ -1,5 +1,5 @@
 # Misbehaving callers; starting, reloading, draining and stopping a gateway. These tests also run under the sanitizers.
-foreach(name hostile_input hostile_connections gateway_start gateway_reload gateway_drain gateway_log gateway_tls gateway_methods unix_sockets access)
+foreach(name hostile_input hostile_connections gateway_start gateway_reload gateway_drain gateway_log gateway_tls gateway_methods unix_sockets access audit)
   kw_integration_test(${name} ${name}.py LABELS hostile)
 endforeach()
 

@@ -176,6 +176,7 @@ KW_TEST(test_access_settings, "/config/reader/every/access")
     g_autoptr(kw_model) model = read_good_file("everything_embedded.yaml");
     const kw_model_access *access = &model->access;
     g_assert_true(access->enabled);
+    g_assert_cmpstr(model->audit_file, ==, "/var/log/keyway/audit.jsonl");
     g_assert_cmpuint(access->groups_count, ==, 2);
     g_assert_cmpstr(access->groups[0].name, ==, "shop");
     g_assert_cmpuint(access->groups[0].members_count, ==, 2);
