@@ -3,6 +3,9 @@ foreach(name hostile_input hostile_connections gateway_start gateway_reload gate
   kw_integration_test(${name} ${name}.py LABELS hostile)
 endforeach()
 
+# The page about access prints what its commands print.
+kw_integration_test(security_page security_page.py ENVIRONMENT "KEYWAY=$<TARGET_FILE:keyway>")
+
 # A real HBase that becomes unreachable and reachable again.
 kw_integration_test(gateway_hbase gateway_hbase.py HBASE)
 
