@@ -35,6 +35,9 @@ typedef struct kw_regime {
      * with equal timestamp. */
     bool waits_for_next_ms;
     bool keeps_gone; /* the gone cells of removals do not expire */
+    /* With `order: store` and atomics, in a table with hint paths: every write except increments leaves kw:w,
+     * so that a derived write notices it. */
+    bool marks;
 } kw_regime;
 
 /* How atomic operations run where they are allowed and do not wait. */
@@ -48,7 +51,7 @@ static inline bool
 kw_regime_equal(kw_regime a, kw_regime b)
 {
     return a.order == b.order && a.atomics == b.atomics && a.waits_for_next_ms == b.waits_for_next_ms &&
-           a.keeps_gone == b.keeps_gone;
+           a.keeps_gone == b.keeps_gone && a.marks == b.marks;
 }
 
 /* Of one table; operations on its rows point to it. It lives as long as the policy. */

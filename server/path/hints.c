@@ -45,7 +45,7 @@ kw_hints_given(const kw_table *table, const kw_record *record)
 kw_hint_put
 kw_hints_put_of(const kw_table *table, const kw_record *record)
 {
-    return kw_hint_put_of(table->tuples, table->hint_paths_count, kw_hints_given(table, record));
+    return kw_hint_put_of(table->tuples, table->tuples_count, kw_hints_given(table, record));
 }
 
 bool
@@ -68,44 +68,52 @@ names_of(const kw_table *table, kw_hint_fields fields, kw_arena *arena)
     return names;
 }
 
-/* What the table's policy lacks for partial puts. NULL: nothing. */
-static const char *
-lacks_for_partial(const kw_call *call, const kw_table *table)
-{
-    kw_write_order order = table->ordering.regime.order;
-    if (kw_atomic_is_allowed(call, table) && table->ordering.regime.atomics == KW_ATOMICS_HELD)
-        return NULL;
-    if (kw_store_is_shared(call->store) && order == KW_WRITE_ORDER_STORE)
-        return "order: stamp and atomics: true";
-    return kw_atomic_is_allowed(call, table) ? NULL : "atomics: true";
-}
-
-/* lacks: NULL: the put cannot have its timestamp. */
+/* is_allowed: by the policy, but not with its timestamp. */
 static bool
-refuse_partial(const kw_table *table, const kw_record *record, const char *lacks, kw_error *ret_error)
+refuse_partial(const kw_table *table, const kw_record *record, bool is_allowed, kw_error *ret_error)
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_hint_fields fields = kw_hints_given(table, record);
     kw_hint_fields touched = kw_hints_put_of(table, record).touched;
     const char *given = names_of(table, fields, arena), *missing = names_of(table, touched & ~fields, arena);
-    if (lacks)
+    if (!is_allowed)
         return kw_error_set(ret_error, KW_REFUSED,
                             "table %s: put %s together with %s: paths of the table have these fields in "
-                            "their keys. Puts of some of them need %s in the table's policy",
-                            table->name, missing, given, lacks);
+                            "their keys. Puts of some of them need atomics: true in the table's policy",
+                            table->name, missing, given);
     return kw_error_set(ret_error, KW_REFUSED,
                         "table %s: put %s together with %s, or remove the timestamp: paths of the table "
                         "have these fields in their keys",
                         table->name, missing, given);
 }
 
+bool
+kw_hints_counts_natively(const kw_call *call, const kw_table *table)
+{
+    return kw_store_is_shared(call->store) && table->ordering.regime.order == KW_WRITE_ORDER_STORE;
+}
+
+static bool
+check_counters(const kw_call *call, const kw_table *table, const kw_record *record, kw_error *ret_error)
+{
+    for (size_t i = 0; kw_hints_counts_natively(call, table) && i < table->fields_count; i++)
+        if (table->fields[i].counter && record->values[i].kind != KW_VALUE_NONE)
+            return kw_error_set(ret_error, KW_REFUSED,
+                                "table %s: put the counter %s by itself, or together with all fields in the "
+                                "keys of the paths that the put touches",
+                                table->name, table->fields[i].name);
+    return true;
+}
+
 static bool
 check_partial(const kw_call *call, const kw_table *table, const kw_record *record, bool has_timestamp,
               kw_error *ret_error)
 {
-    const char *lacks = lacks_for_partial(call, table);
-    if (lacks || has_timestamp)
-        return refuse_partial(table, record, lacks, ret_error);
+    bool is_allowed = kw_atomic_is_allowed(call, table);
+    if (!is_allowed || has_timestamp)
+        return refuse_partial(table, record, is_allowed, ret_error);
+    if (!check_counters(call, table, record, ret_error))
+        return false;
     bool held = table->ordering.regime.atomics == KW_ATOMICS_HELD;
     if (held)
         kw_atomic_set_held_error(table->name, "put of some fields in a path's key", ret_error);

@@ -37,6 +37,9 @@ bool kw_hints_is_derived(const kw_table *table, const kw_record *record);
 bool kw_hints_check_put(const kw_call *call, const kw_table *table, const kw_record *record,
                         bool has_timestamp, kw_error *ret_error);
 
+/* True if the store itself executes increments: a partial put does not notice them. */
+bool kw_hints_counts_natively(const kw_call *call, const kw_table *table);
+
 /* The fields of a hint path's tuple. */
 kw_hint_fields kw_hints_tuple(const kw_path *path);
 

@@ -489,13 +489,14 @@ check_identities(const compiling *self)
     return good;
 }
 
-/* Gives each field of a tuple a bit. Returns the number of such fields. */
+/* Gives each field of a tuple a bit, and lists the tuples of the paths that puts write. Returns the number of
+ * such fields. */
 static size_t
 number_tuples(const compiling *self)
 {
     kw_table *table = self->table;
     kw_arena *arena = self->policy->arena;
-    uint64_t *tuples = KW_ARENA_ARRAY(arena, uint64_t, table->hint_paths_count);
+    uint64_t *tuples = KW_ARENA_ARRAY(arena, uint64_t, table->hint_paths_count + 1);
     uint8_t *bits = KW_ARENA_ARRAY(arena, uint8_t, table->fields_count);
     size_t fields = 0, paths = 0;
     memset(bits, KW_IN_NO_TUPLE, table->fields_count);
@@ -510,9 +511,13 @@ number_tuples(const compiling *self)
         }
         if (path->unique)
             table->unique_fields |= tuples[paths];
-        paths += path->content == KW_CONTENT_HINTS;
+        if (path->tuple_count && path->placements[0].role.put)
+            paths++;
+        else
+            tuples[paths] = 0;
     }
     table->tuples = tuples;
+    table->tuples_count = paths;
     table->tuple_bits = bits;
     return fields;
 }

@@ -137,6 +137,16 @@ set_ordering(kw_table *table)
         table->ordering.counters = table->ordering.counters || table->fields[index].counter;
 }
 
+/* True if the table has a hint path, also one that is being added or dropped. */
+static bool
+has_hints(const kw_table *table)
+{
+    for (size_t i = 0; i < table->placements_count; i++)
+        if (table->placements[i].content == KW_CONTENT_HINTS)
+            return true;
+    return false;
+}
+
 static kw_regime
 choose_regime(const kw_table *table, kw_write_order order, bool atomics)
 {
@@ -145,6 +155,8 @@ choose_regime(const kw_table *table, kw_write_order order, bool atomics)
         regime = *table->regime_of_change;
     if (!atomics && table->change != KW_TABLE_TURNS_ATOMICS)
         regime.atomics = KW_ATOMICS_OFF;
+    regime.marks =
+        regime.order == KW_WRITE_ORDER_STORE && regime.atomics != KW_ATOMICS_OFF && has_hints(table);
     return regime;
 }
 

@@ -99,9 +99,10 @@ struct kw_table {
     size_t paths_count;
     size_t queried_paths_count; /* these come first: queries can use them */
     size_t hint_paths_count;    /* with KW_CONTENT_HINTS; among the queried ones, never the first */
-    const uint64_t *tuples;     /* of the hint paths: a bit for each field of the tuple */
-    const uint8_t *tuple_bits;  /* by field: the number of its bit in `tuples`; KW_IN_NO_TUPLE: it has none */
-    uint64_t unique_fields;     /* those of the tuples of unique paths */
+    const uint64_t *tuples;     /* of the hint paths that puts write: a bit for each field of the tuple */
+    size_t tuples_count;
+    const uint8_t *tuple_bits; /* by field: the number of its bit in `tuples`; KW_IN_NO_TUPLE: it has none */
+    uint64_t unique_fields;    /* those of the tuples of unique paths */
     const kw_placement *locators; /* of the association; NULL: the table has none */
     const kw_placement
         *placements; /* of all paths, in their order; then those of paths that are being dropped */

@@ -8,6 +8,10 @@
  * kw:w is written by every write of a table with `order: stamp` and `atomics: true`. No two writes write the
  * same value, so an atomic operation can write on condition that no write came after its read. The kw:w of a
  * removal has the timestamp of its gone cells, and expires.
+ *
+ * With `order: store`, kw:w is written in tables with hint paths, for derived writes only: the other atomic
+ * operations compare kw:g, or are executed by the store. The store sets its timestamp. That of a removal
+ * expires, too.
  */
 #pragma once
 
@@ -15,7 +19,8 @@
 #include "store/store.h"
 
 #define KW_CONTROL_PREFIX KW_BYTES_LITERAL("\0kw:")
-/* The generation, with order: store. Every increment, conditional write and put of counters changes it. */
+/* The generation, with order: store. Every increment, conditional write, derived write and put of counters
+ * changes it; so does a removal that leaves kw:w. */
 #define KW_CONTROL_GENERATION KW_BYTES_LITERAL("\0kw:g")
 /* Written by a removal of the record; the value is the timestamp up to which cells are removed ("gone
  * cell"). */
@@ -25,15 +30,22 @@
  * row by it. */
 #define KW_CONTROL_TRACE KW_BYTES_LITERAL("\0kw:t")
 
-/* The last write: its timestamp and an id, 16 bytes. */
+/* The last write: its timestamp (0: the store has set it) and an id, 16 bytes. */
 #define KW_CONTROL_WRITER KW_BYTES_LITERAL("\0kw:w")
 #define KW_CONTROL_WRITER_BYTES 16
 
-/* True if every write writes kw:w. */
+/* True if every write writes kw:w with the stamp, and all atomic operations compare it. */
+static inline bool
+kw_stamps_writer(const kw_ordering *ordering)
+{
+    return ordering->regime.order == KW_WRITE_ORDER_STAMP && ordering->regime.atomics != KW_ATOMICS_OFF;
+}
+
+/* True if every write writes kw:w, except increments with order: store. */
 static inline bool
 kw_writes_writer(const kw_ordering *ordering)
 {
-    return ordering->regime.order == KW_WRITE_ORDER_STAMP && ordering->regime.atomics != KW_ATOMICS_OFF;
+    return kw_stamps_writer(ordering) || ordering->regime.marks;
 }
 
 /* True if every increment, conditional write and put of counters writes kw:g. Writes of RAISED leave no

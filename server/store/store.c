@@ -140,7 +140,7 @@ static bool
 check_others(const kw_store_handle *handle, const kw_ordering *ordering, size_t others_count,
              kw_error *ret_error)
 {
-    if (others_count == 0 || !kw_store_is_shared(handle->store) || (ordering && kw_writes_writer(ordering)))
+    if (others_count == 0 || !kw_store_is_shared(handle->store) || (ordering && kw_stamps_writer(ordering)))
         return true;
     return kw_error_set(ret_error, KW_REFUSED,
                         "increments and conditional writes of several rows need order: stamp and atomics: "
@@ -178,8 +178,8 @@ check_derives(const kw_store_handle *handle, const kw_ordering *ordering, kw_err
     bool atomic = !kw_store_is_shared(handle->store) || (ordering && kw_writes_writer(ordering));
     return (atomic && handle->class->write_derived) ||
            kw_error_set(ret_error, KW_REFUSED,
-                        "writes that depend on what they read need order: stamp and atomics: true in this "
-                        "store");
+                        "writes that depend on what they read need atomics: true, and with order: store a "
+                        "path over fields that change, in this store");
 }
 
 void
@@ -190,7 +190,8 @@ kw_store_handle_write_derived(kw_store_handle *handle, const kw_write *write, co
     assert_valid_derivation(write, derivation);
     kw_error error;
     if (kw_store_handle_is_closing(handle, &error) || !kw_check_derivation(write, derivation, &error) ||
-        !check_derives(handle, write->ordering, &error)) {
+        !check_derives(handle, write->ordering, &error) ||
+        !check_others(handle, write->ordering, write->others_count, &error)) {
         kw_refuse_write_if(handle, &error, done, user);
         return;
     }

@@ -142,7 +142,8 @@ typedef struct kw_write {
     /* In write_if: the further rows of the record, all different. */
     const kw_row_target *others;
     size_t others_count;
-    /* Cells that are put in the same atomic step, with their own timestamps. */
+    /* Cells that are put in the same atomic step, with their own timestamps; KW_TIMESTAMP_NONE: the store
+     * sets it. */
     const kw_cell *extra_cells;
     size_t extra_cells_count;
     int64_t extra_cells_ttl_ms; /* 0: the cells do not expire */
@@ -270,8 +271,8 @@ typedef struct kw_derivation {
 
 /* Atomically reads columns of write->row, derives what to write from them, and writes it to all rows of the
  * record (`others`), as kw_store_handle_write_if does. The write must be a put without a timestamp. A shared
- * store returns REFUSED unless the ordering is STAMP with atomics. There, the write is derived again if other
- * writes of the row come in between; after many times, it is FAILED with BUSY. */
+ * store returns REFUSED unless every write of the ordering leaves kw:w (kw_writes_writer). There, the write
+ * is derived again if other writes of the row come in between; after many times, it is FAILED with BUSY. */
 void kw_store_handle_write_derived(kw_store_handle *handle, const kw_write *write,
                                    const kw_derivation *derivation, kw_write_if_done done, void *user);
 

@@ -69,6 +69,24 @@ check_counters(const put_if *self, kw_error *ret_error)
 }
 
 static bool
+is_partial(const put_if *self)
+{
+    return self->table->hint_paths_count &&
+           kw_hints_put_of(self->table, self->record).part == KW_HINT_PARTIAL;
+}
+
+static bool
+check_partial(const put_if *self, kw_error *ret_error)
+{
+    if (!self->check.counter || !is_partial(self) || !kw_hints_counts_natively(self->call, self->table))
+        return true;
+    return kw_error_set(ret_error, KW_REFUSED,
+                        "table %s: a putIf with a condition on a counter needs all fields in the keys of the "
+                        "paths that it touches, or order: stamp",
+                        self->table->name);
+}
+
+static bool
 make_write(put_if *self, kw_error *ret_error)
 {
     kw_call *call = self->call;
@@ -83,7 +101,7 @@ make_write(put_if *self, kw_error *ret_error)
     if (!kw_record_check(table, self->record, ret_error))
         return false;
     kw_record_cells(table, self->record, call->arena, &self->write);
-    return check_counters(self, ret_error) &&
+    return check_counters(self, ret_error) && check_partial(self, ret_error) &&
            kw_hints_check_put(call, table, self->record, options->has_timestamp, ret_error) &&
            kw_stamp_of(options, &self->write.timestamp, ret_error);
 }

@@ -18,20 +18,32 @@ static const kw_ordering atomics = {.regime.order = KW_WRITE_ORDER_STAMP,
                                     .regime.atomics = KW_ATOMICS_CAS,
                                     .family = {(const uint8_t *)"d", 1}};
 
+/* Every write leaves kw:w with a timestamp of the store. */
+static const kw_ordering marked = {
+    .regime = {.order = KW_WRITE_ORDER_STORE, .atomics = KW_ATOMICS_NATIVE, .marks = true},
+    .family = {(const uint8_t *)"d", 1}};
+
+/* Of a store with several writers. */
+static const kw_ordering *shared_ordering = &atomics;
+
 static const kw_ordering *
 ordering_of(const kw_fixture *f)
 {
-    return kw_store_is_shared(f->sync.store) ? &atomics : NULL;
+    return kw_store_is_shared(f->sync.store) ? shared_ordering : NULL;
+}
+
+/* The table of the preceding rows. */
+static kw_bytes
+hints_of(kw_fixture *f)
+{
+    return kw_fixture_make_table(f, ordering_of(f) == &marked ? "marked_hints" : "hints", "d");
 }
 
 static kw_toy
 toy_of(kw_fixture *f, const char *a, const char *b)
 {
-    return (kw_toy){.family = B("d"),
-                    .hints = kw_fixture_make_table(f, "hints", "d"),
-                    .a = a,
-                    .b = b,
-                    .ordered = kw_store_is_shared(f->sync.store)};
+    return (kw_toy){
+        .family = B("d"), .hints = hints_of(f), .a = a, .b = b, .ordered = ordering_of(f) == &atomics};
 }
 
 static kw_sync_written
@@ -104,7 +116,7 @@ has_hint(kw_sync *sync, kw_bytes hints, const char *row)
 static void
 expect_hint(kw_fixture *f, const char *row, bool expected)
 {
-    g_assert_cmpint(has_hint(&f->sync, kw_fixture_make_table(f, "hints", "d"), row), ==, expected);
+    g_assert_cmpint(has_hint(&f->sync, hints_of(f), row), ==, expected);
 }
 
 /* --- one writer ------------------------------------------------------------------------------------ */
@@ -276,7 +288,7 @@ write_often(void *user)
     for (int i = 0; i < WRITES; i++) {
         char value[16];
         g_snprintf(value, sizeof value, "%d-%d", self->number, i);
-        kw_toy toy = {.family = B("d"), .hints = self->hints, .ordered = self->ordering};
+        kw_toy toy = {.family = B("d"), .hints = self->hints, .ordered = self->ordering == &atomics};
         toy.a = self->number % 2 ? value : NULL;
         toy.b = self->number % 2 ? NULL : value;
         kw_derivation derivation = kw_toy_derivation(&toy);
@@ -310,7 +322,7 @@ expect_hint_of_record(kw_fixture *f, kw_bytes hints, bool complete)
 static void
 test_race(kw_fixture *f)
 {
-    kw_bytes hints = kw_fixture_make_table(f, "hints", "d");
+    kw_bytes hints = hints_of(f);
     kw_thread threads[THREADS];
     writer writers[THREADS];
     _Atomic int running = THREADS;
@@ -336,7 +348,7 @@ test_refused(kw_fixture *f)
     kw_write write = kw_toy_write(&toy, f->table, "r", NULL);
     kw_sync_written result = kw_sync_write_derived(&f->sync, &write, &derivation);
     g_assert_cmpint(result.outcome, ==, KW_OUTCOME_FAILED);
-    kw_expect_error(&result.error, KW_REFUSED, "need order: stamp and atomics: true");
+    kw_expect_error(&result.error, KW_REFUSED, "need atomics: true");
     g_assert_cmpuint(toy.derived, ==, 0);
     kw_expect_row(f, "r", "");
 }
@@ -359,6 +371,37 @@ run_or_refuse(kw_fixture *f)
     test_race(f);
 }
 
+/* With order: store, a record has one row. */
+static void
+test_others_refused(kw_fixture *f)
+{
+    kw_toy toy = toy_of(f, "o2", NULL);
+    kw_row_target other = {.table = kw_fixture_make_table(f, "others", "dvtm"), .row = B("derived-o")};
+    kw_derivation derivation = kw_toy_derivation(&toy);
+    kw_write write = kw_toy_write(&toy, f->table, "n", ordering_of(f));
+    write.others = &other;
+    write.others_count = 1;
+    kw_sync_written result = kw_sync_write_derived(&f->sync, &write, &derivation);
+    g_assert_cmpint(result.outcome, ==, KW_OUTCOME_FAILED);
+    kw_expect_error(&result.error, KW_REFUSED, "need order: stamp");
+}
+
+static void
+test_store_order(kw_fixture *f)
+{
+    kw_bytes table = f->table;
+    shared_ordering = &marked;
+    f->table = kw_fixture_make_table(f, "marked", "d");
+    test_merges(f);
+    test_condition(f);
+    test_fails(f);
+    test_invalid_preceding(f);
+    test_race(f);
+    test_others_refused(f);
+    f->table = table;
+    shared_ordering = &atomics;
+}
+
 void
 kw_contract_add_derived(void)
 {
@@ -375,4 +418,5 @@ kw_contract_add_ordered_derived(void)
     kw_fixture_add("derived", "others", test_others);
     kw_fixture_add("derived", "race", test_race);
     kw_fixture_add("derived", "refused", test_refused);
+    kw_fixture_add("derived", "store_order", test_store_order);
 }

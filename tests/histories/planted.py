@@ -72,6 +72,11 @@ PLANTED = {
          "static void\nsend_compare(kw_cas_round *round)\n{\n"),
         ("server/store/order/cas.c", "    kw_store_handle_write_if(round->handle->inner, &round->put, &round->unchanged, on_compared, round);",
          "    kw_store_handle_write(round->handle->inner, &round->put, on_put, round);")]),
+    "unmarked-puts": ("kw:w in puts with order: store", [
+        ("server/store/order/puts.c", "if (write->ordering->regime.marks)", "if (false)")]),
+    "unmarked-removals": ("kw:w in removals with order: store", [
+        ("server/store/order/removal.c", "    if (op->write->ordering->regime.marks)\n        add_marks(op);",
+         "    if (false)\n        add_marks(op);")]),
     "filled-without-grace": ("the wait for late writes (store.late) before hints are copied", [
         ("server/coordinator/times.c", "(uint64_t)store->late_ms * KW_NS_PER_MS", "0"),
         ("server/coordinator/reports.c", "(uint64_t)kw_control_model(control)->store.hbase.late_ms * KW_NS_PER_MS", "0")]),
@@ -86,6 +91,7 @@ HINTS = ["--together", "0", "--callers", "8", "--bursts", "0", "--workloads", "s
          "--faults", "calm,delay,stop"]
 # Puts in progress for longer than the clock is wide, beside few other puts.
 PARTIAL = HINTS + ["--workloads", "hinted_stamp_parts,hinted_stamp_fields", "--faults", "stop_thrift", "--bursts", "150", "--duration", "3000"]
+STORE_ORDER = HINTS + ["--workloads", "sided_parts,hinted_parts", "--bursts", "20"]
 CLEANED = ["--late", "100", "--keep-hints", "300", "--bursts", "250", "--duration", "2500", "--faults", "calm,delay"]
 # Beside additions of hint paths.
 ADDED = ["--workloads", "hints", "--groups", "4"]
@@ -104,6 +110,8 @@ AIMED = {
     "not-kept": HINTS + CLEANED,
     "given-fields": PARTIAL,
     "no-compare": PARTIAL,
+    "unmarked-puts": STORE_ORDER,
+    "unmarked-removals": STORE_ORDER,
     "filled-without-grace": ADDED + ["--faults", "paths_given_up,paths_stuck", "--late", "1500", "--bursts", "200", "--stretch", "3"],
     "no-hint-copy": ADDED + ["--faults", "paths,paths_slow"],
     "short-times": HINTS + CLEANED,

@@ -142,13 +142,14 @@ delete_cells(memory_store *store, const kw_write *write, const kw_column *column
         g_ptr_array_remove(store->rows, in);
 }
 
-/* Cells with timestamps of their own. */
+/* Cells with timestamps of their own; KW_TIMESTAMP_NONE: the present time. */
 static void
 set_cells(memory_store *store, const kw_write *write, const kw_cell *cells, size_t count)
 {
     memory_row *in = count ? memory_make_row(store, write->table, write->row) : NULL;
     for (size_t i = 0; i < count; i++)
-        memory_set_cell(in, cells[i].family, cells[i].qualifier, cells[i].value, cells[i].timestamp);
+        memory_set_cell(in, cells[i].family, cells[i].qualifier, cells[i].value,
+                        cells[i].timestamp == KW_TIMESTAMP_NONE ? kw_clock_wall_ms() : cells[i].timestamp);
 }
 
 void

@@ -18,8 +18,8 @@ kw_cas_fail(kw_cas_round *round, const kw_error *error)
     kw_cas_finish(round, failure.maybe_applied ? KW_OUTCOME_UNKNOWN : KW_OUTCOME_FAILED, &failure);
 }
 
-static void
-fail_wait(kw_cas_round *round, kw_wait_result result)
+void
+kw_cas_fail_wait(kw_cas_round *round, kw_wait_result result)
 {
     kw_error error;
     kw_wait_error(round->handle, result, "the record was written", false, &error);
@@ -37,11 +37,20 @@ fail_unknown(kw_cas_round *round)
     kw_cas_fail(round, &error);
 }
 
+static bool
+is_stamped(const kw_cas_round *round)
+{
+    return kw_stamps_writer(round->put.ordering);
+}
+
 static void
 on_applied(kw_cas_round *round)
 {
     kw_cas_release(round);
-    kw_cas_write_others(round);
+    if (is_stamped(round))
+        kw_cas_write_others(round);
+    else
+        kw_cas_finish(round, KW_OUTCOME_OK, NULL);
 }
 
 static void
@@ -65,7 +74,7 @@ on_retry(void *user, kw_wait_result result)
         kw_cas_absorb(round);
         kw_cas_begin(round);
     } else {
-        fail_wait(round, result);
+        kw_cas_fail_wait(round, result);
     }
 }
 
@@ -98,7 +107,7 @@ on_send_again(void *user, kw_wait_result result)
     if (result == KW_WAIT_DONE)
         send_compare(user);
     else
-        fail_wait(user, result);
+        kw_cas_fail_wait(user, result);
 }
 
 /* --- in doubt ----------------------------------------------------------------------------------- */
@@ -121,8 +130,9 @@ is_unchanged(const kw_cas_round *round, const kw_cell *writer)
 }
 
 /* If kw:w has the id of this compare, the compare was applied. If kw:w has changed and has a lower timestamp,
- * the compare was not applied and never will be, because it compares with the former kw:w. If kw:w is
- * unchanged and the compare got no answer, it can be sent again, because at most one of the two can be
+ * the compare was not applied and never will be, because it compares with the former kw:w. Without a stamp,
+ * that cannot be known: the compare can have been applied before the newer kw:w. If kw:w is unchanged and the
+ * compare got no answer, it can be sent again, because at most one of the two can be
  * applied. */
 static void
 decide_doubt(kw_cas_round *round, const kw_cell *writer)
@@ -132,7 +142,7 @@ decide_doubt(kw_cas_round *round, const kw_cell *writer)
         on_applied(round);
     else if (kw_cas_is_too_late(round))
         fail_unknown(round);
-    else if (changed && writer && writer->timestamp < round->put.timestamp)
+    else if (changed && is_stamped(round) && writer && writer->timestamp < round->put.timestamp)
         kw_cas_begin_again(round);
     else if (!changed && round->answer_lost && round->sent < COMPARES_MAX)
         kw_wait_and_retry(round->handle, &round->wait, round->deadline, on_send_again, round);
@@ -196,6 +206,17 @@ send_compare(kw_cas_round *round)
     kw_store_handle_write_if(round->handle->inner, &round->put, &round->unchanged, on_compared, round);
 }
 
+void
+kw_cas_compare(kw_cas_round *round, kw_bytes writer)
+{
+    kw_write *put = &round->put;
+    put->deadline = MIN(round->deadline, round->read_ns + KW_ORDER_WINDOW_MS * (uint64_t)KW_NS_PER_MS);
+    round->writer = writer;
+    round->unchanged =
+        kw_control_unchanged(put->ordering, KW_CONTROL_WRITER, &round->rows->rows[0], round->arena);
+    send_compare(round);
+}
+
 /* The cells get the timestamp that the caller has chosen. While a key rule changes, the write leaves a trace,
  * as a put does (trace.c). kw:w cannot replace the trace: every write has a kw:w, so passes do not take it as
  * a sign that they must read the older cells of the row. */
@@ -239,7 +260,7 @@ remove_absent(kw_cas_round *round, kw_cell *cells, int64_t stamp_ms)
 
 /* Adds kw:w. If the caller has chosen a timestamp, only kw:w has the stamp. */
 static void
-prepare_put(kw_cas_round *round, int64_t stamp_ms)
+compare_with(kw_cas_round *round, int64_t stamp_ms)
 {
     kw_write *put = &round->put;
     kw_cell *cells = KW_ARENA_ARRAY(round->arena, kw_cell, put->cells_count + 2);
@@ -253,10 +274,7 @@ prepare_put(kw_cas_round *round, int64_t stamp_ms)
     if (round->derived_is_known && round->derived.absent_count)
         remove_absent(round, cells, stamp_ms);
     put->timestamp = stamp_ms;
-    put->deadline = MIN(round->deadline, round->read_ns + KW_ORDER_WINDOW_MS * (uint64_t)KW_NS_PER_MS);
-    round->writer = writer.value;
-    round->unchanged =
-        kw_control_unchanged(put->ordering, KW_CONTROL_WRITER, &round->rows->rows[0], round->arena);
+    kw_cas_compare(round, writer.value);
 }
 
 /* --- the stamp ---------------------------------------------------------------------------------- */
@@ -267,14 +285,18 @@ on_seen_passed(void *user, kw_wait_result result)
     if (result == KW_WAIT_DONE)
         kw_cas_finish(user, KW_OUTCOME_OK, NULL);
     else
-        fail_wait(user, result);
+        kw_cas_fail_wait(user, result);
 }
 
-/* Nothing is written. As after every read, the answer waits until the clock has passed the timestamps that
- * were read. */
+/* Nothing is written. As after every read of stamped cells, the answer waits until the clock has passed the
+ * timestamps that were read. */
 static void
 answer_unmet(kw_cas_round *round)
 {
+    if (!is_stamped(round)) {
+        kw_cas_finish(round, KW_OUTCOME_OK, NULL);
+        return;
+    }
     round->wait = (kw_wait){.until_time_ns = kw_order_ns(kw_cas_newest_seen(round)),
                             .known = true,
                             .deadline = round->deadline,
@@ -306,13 +328,12 @@ write_with(kw_cas_round *round, int64_t least_ms, int64_t most_ms)
         refuse_often(round);
         return;
     }
-    prepare_put(round, stamp_ms);
-    send_compare(round);
+    compare_with(round, stamp_ms);
 }
 
 /* REFUSED because of a timestamp that no gateway has given: the write would be hidden, or hide others. */
-static void
-refuse_ahead(kw_cas_round *round, int64_t newest_ms, int64_t left_ms)
+void
+kw_cas_refuse_ahead(kw_cas_round *round, int64_t newest_ms, int64_t left_ms)
 {
     kw_error error;
     kw_error_set(&error, KW_REFUSED,
@@ -341,7 +362,7 @@ on_time(void *user, kw_wait_result result)
 {
     kw_cas_round *round = user;
     if (result != KW_WAIT_DONE) {
-        fail_wait(round, result);
+        kw_cas_fail_wait(round, result);
         return;
     }
     round->time = round->wait.span;
@@ -383,7 +404,7 @@ choose_stamp(kw_cas_round *round)
     else if (least_ms <= most_ms)
         write_with(round, least_ms, most_ms);
     else if (newest_ms > most_ms + round->handle->settings->clock_width_ms)
-        refuse_ahead(round, newest_ms, newest_ms - latest_ms);
+        kw_cas_refuse_ahead(round, newest_ms, newest_ms - latest_ms);
     else
         wait_for_time(round, kw_order_ns(least_ms - KW_ORDER_AHEAD_MS));
 }
@@ -395,14 +416,19 @@ evaluate(kw_cas_round *round)
         answer_unmet(round);
     else if (round->derived.preceding_count && !round->preceding_is_written)
         kw_cas_write_preceding(round);
-    else
+    else if (is_stamped(round))
         choose_stamp(round);
+    else
+        kw_cas_write_unstamped(round);
 }
 
 void
 kw_cas_continue(kw_cas_round *round)
 {
-    wait_for_time(round, INT64_MIN);
+    if (is_stamped(round))
+        wait_for_time(round, INT64_MIN);
+    else
+        evaluate(round);
 }
 
 /* --- the read ----------------------------------------------------------------------------------- */

@@ -1,10 +1,12 @@
-/* Internal to store/order: atomic operations with order: stamp: increments, conditional and derived writes.
+/* Internal to store/order: atomic operations with order: stamp: increments, conditional and derived writes;
+ * with order: store: derived writes.
  *
  *   cas.c            a round: reads the row, and writes it on condition that kw:w is unchanged
  *   cas_row.c        the operations of a row that wait; answers
  *   cas_values.c     what the operations of a round read and write
  *   cas_preceding.c  the puts that precede a derived write
  *   cas_others.c     the record's other rows
+ *   cas_store.c      the write with order: store
  *
  *   operations of one row --> waiting --> round --> answers
  *
@@ -27,6 +29,9 @@
  * kw_cas_newest and not lower than the latest possible time of the store. If it has one row, cells with equal
  * timestamps are in the order of their arrival. So the stamp can be equal to kw_cas_newest, and the clock can
  * have passed it already. Then the answer does not wait.
+ *
+ * With order: store, no step needs the clock. The store sets the timestamp, and the record has one row. The
+ * compare also changes kw:g, so that a removal in progress notices it.
  */
 #pragma once
 
@@ -99,8 +104,13 @@ void kw_cas_begin(kw_cas_round *round);
 void kw_cas_begin_again(kw_cas_round *round);
 /* Continues with the stamp. */
 void kw_cas_continue(kw_cas_round *round);
+/* Sends the put on condition that kw:w is as it was read. writer: the value of kw:w that the put writes. */
+void kw_cas_compare(kw_cas_round *round, kw_bytes writer);
 /* Ends the round with UNKNOWN or FAILED. */
 void kw_cas_fail(kw_cas_round *round, const kw_error *error);
+void kw_cas_fail_wait(kw_cas_round *round, kw_wait_result result);
+/* Ends it with REFUSED because of a timestamp that is ahead of the store's clock. */
+void kw_cas_refuse_ahead(kw_cas_round *round, int64_t newest_ms, int64_t left_ms);
 /* True if KW_ORDER_WINDOW_MS have passed since the read. */
 bool kw_cas_is_too_late(const kw_cas_round *round);
 
@@ -135,6 +145,11 @@ int64_t kw_cas_newest_seen(const kw_cas_round *round);
 
 /* Writes the preceding puts, and continues with the stamp; or begins again, or fails. */
 void kw_cas_write_preceding(kw_cas_round *round);
+
+/* --- cas_store.c ---------------------------------------------------------------------------------- */
+
+/* Compares; the store sets the timestamp. */
+void kw_cas_write_unstamped(kw_cas_round *round);
 
 /* --- cas_others.c --------------------------------------------------------------------------------- */
 

@@ -27,7 +27,7 @@ typedef struct compared {
     kw_check condition; /* the caller's */
     unsigned attempts;
     kw_get get;
-    kw_write write; /* the caller's, with kw:g added */
+    kw_write write; /* the caller's, with kw:w if the table has it, and kw:g as the last cell */
     kw_cell *cells;
     kw_check check;
     kw_wait wait;
@@ -45,6 +45,12 @@ answer(compared *op, kw_outcome outcome, bool applied, const kw_error *error)
     void *user = op->user;
     kw_arena_free(op->arena);
     done(user, outcome, applied, error);
+}
+
+static void
+answer_marked(void *user, kw_outcome outcome, bool applied, const kw_error *error)
+{
+    answer(user, outcome, applied, error);
 }
 
 static void
@@ -267,13 +273,27 @@ op_new(kw_order_handle *handle, const kw_write *write, kw_write_if_done done, vo
     compared *op = KW_ARENA_NEW(arena, compared);
     *op =
         (compared){.handle = handle, .arena = arena, .ordering = write->ordering, .done = done, .user = user};
-    op->cells = KW_ARENA_ARRAY(arena, kw_cell, write->cells_count + 1);
+    op->cells = KW_ARENA_ARRAY(arena, kw_cell, write->cells_count + 2);
     memcpy(op->cells, write->cells, write->cells_count * sizeof *op->cells);
     op->write = *write;
     op->write.ordering = NULL;
     op->write.cells = op->cells;
-    op->write.cells_count = write->cells_count + 1;
+    if (write->ordering->regime.marks)
+        op->cells[op->write.cells_count++] = kw_control_writer(write->ordering, 0, kw_random_u64(), 0, arena);
+    op->write.cells_count++;
     return op;
+}
+
+/* A conditional write with a timestamp of its caller, in a table with kw:w: it writes kw:w, too. */
+static void
+write_marked_if(kw_order_handle *handle, const kw_write *write, const kw_check *check, kw_write_if_done done,
+                void *user)
+{
+    kw_arena *arena = kw_arena_new_for(NULL, KW_MEMORY_STORE);
+    compared *op = KW_ARENA_NEW(arena, compared);
+    *op = (compared){.arena = arena, .done = done, .user = user};
+    op->write = kw_order_mark(handle, write, arena);
+    kw_store_handle_write_if(handle->inner, &op->write, check, answer_marked, op);
 }
 
 typedef struct put_counters {
@@ -308,8 +328,12 @@ kw_order_write_if(kw_store_handle *base, const kw_write *write, const kw_check *
 {
     kw_order_handle *handle = kw_order_handle_of(base);
     bool ordered = write->ordering && write->timestamp == KW_TIMESTAMP_NONE;
-    if (write->ordering && kw_writes_writer(write->ordering)) {
+    if (write->ordering && kw_stamps_writer(write->ordering)) {
         kw_order_cas_write(handle, write, check, done, user);
+        return;
+    }
+    if (write->ordering && write->ordering->regime.marks && !ordered) {
+        write_marked_if(handle, write, check, done, user);
         return;
     }
     if (!ordered || write->ordering->regime.order != KW_WRITE_ORDER_STORE) {

@@ -390,7 +390,7 @@ void
 kw_order_increment(kw_store_handle *base, const kw_increment *increment, kw_increment_done done, void *user)
 {
     kw_order_handle *handle = kw_order_handle_of(base);
-    if (increment->ordering && kw_writes_writer(increment->ordering)) {
+    if (increment->ordering && kw_stamps_writer(increment->ordering)) {
         kw_order_cas_increment(handle, increment, done, user);
         return;
     }

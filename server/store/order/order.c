@@ -16,6 +16,7 @@ store_of(const kw_store *store)
 
 typedef enum route {
     ROUTE_UNCHANGED,
+    ROUTE_MARKED, /* unchanged, except for kw:w */
     ROUTE_PUT,
     ROUTE_REMOVAL,
     ROUTE_COUNTERS,
@@ -32,7 +33,7 @@ route_of(const kw_write *write)
         kw_leaves_traces(ordering))
         return ROUTE_TRACE;
     if (!ordering || write->timestamp != KW_TIMESTAMP_NONE)
-        return ROUTE_UNCHANGED;
+        return ordering && ordering->regime.marks ? ROUTE_MARKED : ROUTE_UNCHANGED;
     if (ordering->regime.order == KW_WRITE_ORDER_STAMP)
         return ROUTE_STAMP;
     if (write->kind == KW_WRITE_DELETE)
@@ -80,6 +81,9 @@ handle_write(kw_store_handle *base, const kw_write *write, kw_write_done done, v
     switch (route_of(write)) {
     case ROUTE_UNCHANGED:
         handle->inner->class->write(handle->inner, write, done, user);
+        return;
+    case ROUTE_MARKED:
+        write_one(handle, kw_order_write_marked, write, done, user);
         return;
     case ROUTE_PUT:
         kw_order_put(handle, write, done, user);
@@ -205,6 +209,8 @@ write_batch(kw_order_handle *handle, const kw_write *const *writes, size_t count
         kw_order_stamp(handle, writes, count, results, done, user);
     else if (route_of(writes[0]) == ROUTE_TRACE)
         kw_order_trace(handle, writes, count, results, done, user);
+    else if (writes[0]->ordering && writes[0]->ordering->regime.marks)
+        kw_order_write_marked(handle, writes, count, results, done, user);
     else if (kw_order_has_steps(writes, count))
         kw_order_write_in_steps(handle, writes, count, results, done, user);
     else

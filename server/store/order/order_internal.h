@@ -13,8 +13,9 @@
  *   compared.c    order: store: puts of counters, conditional writes
  *   increments.c  sends the waiting increments of one row as one increment
  *   stamp.c       order: stamp: writes of any number of records; stamps.c: reserves their stamps
+ *   marks.c       order: store: writes that leave kw:w
  *   trace.c       puts with timestamps of their callers while a key rule changes
- *   cas.h         order: stamp: atomic operations
+ *   cas.h         order: stamp: atomic operations; order: store: derived writes
  *   copy.c        copies of rows; large rows: copy_large.c; what they write: copy_writes.c
  *   sweep.c       removes gone cells and traces (store/control.h) from rows
  *   steps.c       sends writes, those of one record in the order of their steps
@@ -231,6 +232,15 @@ kw_order_writer_ttl_ms(const kw_order_settings *settings)
 {
     return 2 * settings->late_ms + 3 * KW_ORDER_WINDOW_MS;
 }
+
+/* --- marks.c -------------------------------------------------------------------------------------- */
+
+/* The write with kw:w, for a table with kw_regime.marks. Its cells are in the arena. Not for removals without
+ * a timestamp (removal.c). */
+kw_write kw_order_mark(const kw_order_handle *handle, const kw_write *write, kw_arena *arena);
+/* Sends such writes with kw:w. */
+void kw_order_write_marked(kw_order_handle *handle, const kw_write *const *writes, size_t count,
+                           kw_written *results, void (*done)(void *user), void *user);
 
 /* --- operations by file -------------------------------------------------------------------------- */
 

@@ -8,6 +8,8 @@ typedef struct put {
     kw_order_handle *handle;
     kw_order_row *row;
     uint64_t number;
+    kw_arena *arena; /* of the cells of `marked`; NULL: the put leaves no kw:w */
+    kw_write marked;
     kw_write_done done;
     void *user;
 } put;
@@ -84,6 +86,7 @@ put_done(void *user, kw_outcome outcome, const kw_error *error)
     put done_put = *(put *)user;
     GQueue ready = G_QUEUE_INIT;
     g_free(user);
+    kw_arena_free(done_put.arena);
     kw_budget_charge(KW_MEMORY_STORE, -(int64_t)sizeof done_put);
     kw_order_put_ends(done_put.handle, done_put.row, done_put.number, &ready);
     done_put.done(done_put.user, outcome, error);
@@ -97,6 +100,11 @@ kw_order_put(kw_order_handle *handle, const kw_write *write, kw_write_done done,
     kw_budget_charge(KW_MEMORY_STORE, sizeof *started);
     *started = (put){.handle = handle, .done = done, .user = user};
     started->row = kw_order_put_begins(handle, write, &started->number);
+    if (write->ordering->regime.marks) {
+        started->arena = kw_arena_new_for(NULL, KW_MEMORY_STORE);
+        started->marked = kw_order_mark(handle, write, started->arena);
+        write = &started->marked;
+    }
     handle->inner->class->write(handle->inner, write, put_done, started);
 }
 

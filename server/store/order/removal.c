@@ -15,6 +15,11 @@
  * conditional write that was based on removed cells would stay as well, so it changes kw:g, and the removal
  * starts again. The store's own client repeats a call after client_pause_ms. So a rejection that arrives
  * later can be that of a repeated delete, after the first one was applied. Then the outcome is UNKNOWN.
+ *
+ * In a table with kw:w (kw_regime.marks), the delete also writes kw:w, so that a derived write in progress
+ * does not write removed values again. It writes kw:g, too: if it is repeated, it is rejected, and does not
+ * put its kw:w above a later one. Both get timestamps of the store, which are later than s. In doubt, kw:g is
+ * read: the id of this delete shows that it was applied.
  */
 #include "store/order/order_internal.h"
 
@@ -35,8 +40,9 @@ typedef struct removal {
     const kw_write *write;
     unsigned tries;
     bool doubtful; /* the delete may have been applied */
-    kw_get get;
+    kw_get get, get_generation;
     kw_write delete;
+    kw_bytes generation; /* the kw:g that the delete writes; empty: none */
     kw_check check;
     kw_wait wait;
     kw_order_waiter waiter;
@@ -93,12 +99,19 @@ retry_soon(removal *op)
     kw_wait_and_retry(op->handle, &op->wait, op->write->deadline, retry, op);
 }
 
+/* True if the delete was possibly applied before it was rejected. */
+static bool
+can_be_own(const removal *op)
+{
+    uint64_t first_try_ns = (uint64_t)op->handle->settings->client_pause_ms * 1000000;
+    return op->doubtful || kw_clock_mono_ns() - op->sent_ns >= first_try_ns;
+}
+
 static void
 retry_or_fail(removal *op)
 {
     kw_error error;
-    uint64_t first_try_ns = (uint64_t)op->handle->settings->client_pause_ms * 1000000;
-    bool first = !op->doubtful && kw_clock_mono_ns() - op->sent_ns < first_try_ns;
+    bool first = !can_be_own(op);
     if (first && ++op->tries < KW_ORDER_TRIES_MAX) {
         retry_soon(op);
         return;
@@ -111,13 +124,44 @@ retry_or_fail(removal *op)
 }
 
 static void
+on_generation_read(void *user, kw_rows *rows, const kw_error *error)
+{
+    removal *op = user;
+    const kw_cell *present =
+        error ? NULL : kw_control_find(op->write->ordering, &rows->rows[0], KW_CONTROL_GENERATION);
+    bool own = present && kw_bytes_equal(present->value, op->generation);
+    kw_rows_free(rows);
+    if (own)
+        answer(op, KW_OUTCOME_OK, NULL);
+    else
+        retry_or_fail(op);
+}
+
+/* The delete was rejected: kw:g has changed, possibly by the delete itself. */
+static void
+check_rejected(removal *op)
+{
+    if (op->generation.size == 0 || !can_be_own(op)) {
+        retry_or_fail(op);
+        return;
+    }
+    kw_column *column = KW_ARENA_NEW(op->arena, kw_column);
+    *column = (kw_column){op->write->ordering->family, KW_CONTROL_GENERATION, false};
+    op->get_generation = op->get;
+    op->get_generation.columns = column;
+    op->get_generation.columns_count = 1;
+    op->get_generation.filter = KW_BYTES_NONE;
+    kw_store_handle_get(op->handle->inner, &op->get_generation, on_generation_read, op);
+}
+
+static void
 deleted_if(void *user, kw_outcome outcome, bool applied, const kw_error *error)
 {
     removal *op = user;
     if (outcome == KW_OUTCOME_OK && applied) {
         answer(op, KW_OUTCOME_OK, NULL);
     } else if (outcome == KW_OUTCOME_OK) {
-        retry_or_fail(op);
+        check_rejected(op);
     } else if (outcome == KW_OUTCOME_UNKNOWN && !op->doubtful) {
         op->doubtful = true;
         retry_soon(op);
@@ -233,6 +277,22 @@ newest_of(const removal *op, const kw_row *row)
     return newest_ms < 0 ? -1 : MAX(newest_ms, control_ms);
 }
 
+/* Both expire, so that the row of a removed record vanishes. If the row can stay, only kw:w does. */
+static void
+add_marks(removal *op)
+{
+    const kw_ordering *ordering = op->write->ordering;
+    kw_cell *cells = KW_ARENA_ARRAY(op->arena, kw_cell, 2);
+    cells[0] =
+        kw_control_cell(ordering, KW_CONTROL_GENERATION, kw_random_u64(), KW_TIMESTAMP_NONE, op->arena);
+    cells[1] = kw_control_writer(ordering, 0, kw_random_u64(), KW_TIMESTAMP_NONE, op->arena);
+    op->generation = cells[0].value;
+    op->delete.extra_cells = cells;
+    op->delete.extra_cells_count = 2;
+    op->delete.lasting_cells_count = op->write->columns_count > 0;
+    op->delete.extra_cells_ttl_ms = kw_order_writer_ttl_ms(op->handle->settings);
+}
+
 static void
 found(void *user, kw_rows *rows, const kw_error *error)
 {
@@ -248,6 +308,8 @@ found(void *user, kw_rows *rows, const kw_error *error)
     op->delete = *op->write;
     op->delete.ordering = NULL;
     op->delete.timestamp = newest_ms;
+    if (op->write->ordering->regime.marks)
+        add_marks(op);
     if (newest_ms < 0)
         answer(op, KW_OUTCOME_OK, NULL);
     else

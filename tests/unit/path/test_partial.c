@@ -45,10 +45,13 @@ typedef struct bed {
     const char *table;
 } bed;
 
+/* The table "plain" in both stores, with order: store; and "stamped". */
+typedef enum place { EMBEDDED, SHARED, SHARED_STAMP, PLACES } place;
+
 static bed
-bed_new(bool shared)
+bed_new(place shared)
 {
-    bed self = {.memory = kw_memory_store_open(), .table = shared ? "stamped" : "plain"};
+    bed self = {.memory = kw_memory_store_open(), .table = shared == SHARED_STAMP ? "stamped" : "plain"};
     self.control = kw_memory_store_control(self.memory);
     if (shared)
         kw_memory_store_share(self.memory);
@@ -96,7 +99,7 @@ has_hint(bed *self, const char *id, const char *status, int64_t n)
 
 KW_TEST(test_merges, "/path/partial/merges")
 {
-    for (int shared = 0; shared < 2; shared++) {
+    for (place shared = 0; shared < PLACES; shared++) {
         bed self = bed_new(shared);
         put(&self, "id=a status=new note=x");
         g_assert_cmpuint(hints(&self, "by_status"), ==, 0); /* half a tuple has no hint */
@@ -114,7 +117,7 @@ KW_TEST(test_merges, "/path/partial/merges")
 /* A put can be full for one path and partial for another one. */
 KW_TEST(test_two_paths, "/path/partial/two paths")
 {
-    for (int shared = 0; shared < 2; shared++) {
+    for (place shared = 0; shared < PLACES; shared++) {
         bed self = bed_new(shared);
         put(&self, "id=a status=new n=1");
         put(&self, "id=a seller=s n=2");
@@ -128,7 +131,7 @@ KW_TEST(test_two_paths, "/path/partial/two paths")
 /* Removed fields are absent. */
 KW_TEST(test_removed_field, "/path/partial/removed field")
 {
-    for (int shared = 0; shared < 2; shared++) {
+    for (place shared = 0; shared < PLACES; shared++) {
         bed self = bed_new(shared);
         put(&self, "id=a status=new n=1");
         g_assert_cmpint(desk_remove(self.desk, self.table, "id=a", "status")->outcome, ==, KW_OUTCOME_OK);
@@ -153,7 +156,7 @@ on_rows(void *user, kw_rows *rows, const kw_error *error)
 /* All cells of a tuple get the timestamp of the put. */
 KW_TEST(test_one_timestamp, "/path/partial/one timestamp")
 {
-    bed self = bed_new(true);
+    bed self = bed_new(SHARED_STAMP);
     const kw_ordering *ordering = &desk_table(self.desk, "stamped")->ordering;
     kw_get get = {.table = KW_BYTES_LITERAL("stamped"), .row = KW_BYTES_LITERAL("a"), .ordering = ordering};
     put(&self, "id=a status=new n=1");
@@ -173,7 +176,7 @@ KW_TEST(test_same_tuple, "/path/partial/same tuple")
         uint64_t operations;
     } cases[] = {{"stamped", 3}, {"short", 3}};
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-        bed self = bed_new(true);
+        bed self = bed_new(SHARED_STAMP);
         self.table = cases[i].table;
         put(&self, "id=a status=new n=1");
         uint64_t before = self.control->operations;
@@ -189,7 +192,7 @@ KW_TEST(test_same_tuple, "/path/partial/same tuple")
 KW_TEST(test_doubles, "/path/partial/doubles")
 {
     for (int partial = 0; partial < 2; partial++) {
-        bed self = bed_new(false);
+        bed self = bed_new(EMBEDDED);
         self.table = "prices";
         put(&self, partial ? "id=a n=1" : "id=a price=0.1 n=1");
         if (partial)
@@ -223,19 +226,15 @@ assert_fails(bed *self, const char *table, const char *record, kw_code code, con
 
 KW_TEST(test_refused, "/path/partial/refused")
 {
-    for (int shared = 0; shared < 2; shared++) {
+    for (place shared = 0; shared < PLACES; shared++) {
         bed self = bed_new(shared);
-        const char *named = "put n together with status: paths of the table have these fields in their keys. "
-                            "Puts of some of them need ";
-        g_autofree char *needs =
-            g_strdup_printf("%s%satomics: true in", named, shared ? "order: stamp and " : "");
-        assert_fails(&self, "fixed", "id=a status=new", KW_REFUSED, needs);
-        if (shared) {
-            assert_fails(&self, "plain", "id=a status=new", KW_REFUSED,
-                         "need order: stamp and atomics: true");
+        assert_fails(
+            &self, "fixed", "id=a status=new", KW_REFUSED,
+            "put n together with status: paths of the table have these fields in their keys. Puts of "
+            "some of them need atomics: true in");
+        if (shared)
             assert_fails(&self, "unstamped", "id=a status=new", KW_REFUSED,
                          "some of them need atomics: true");
-        }
         self.desk->options = (kw_write_options){.has_timestamp = true, .timestamp = 5};
         assert_fails(&self, "stamped", "id=a status=new", KW_REFUSED,
                      "put n together with status, or remove the timestamp");
@@ -247,7 +246,7 @@ KW_TEST(test_refused, "/path/partial/refused")
 /* As for increments, a place of a change can allow none. */
 KW_TEST(test_held, "/path/partial/held")
 {
-    bed self = bed_new(true);
+    bed self = bed_new(SHARED_STAMP);
     kw_table *table = (kw_table *)(uintptr_t)desk_table(self.desk, "stamped");
     table->ordering.regime.atomics = KW_ATOMICS_HELD;
     assert_fails(&self, "stamped", "id=a status=new", KW_UNAVAILABLE, "allows no put of some fields");
@@ -259,7 +258,7 @@ KW_TEST(test_held, "/path/partial/held")
 /* A stored value that cannot be read: the hint would be unknown. */
 KW_TEST(test_undecodable, "/path/partial/undecodable")
 {
-    bed self = bed_new(false);
+    bed self = bed_new(EMBEDDED);
     put(&self, "id=a status=new n=1");
     kw_memory_store_set(self.memory, "plain", KW_BYTES_LITERAL("a"), "d", "n", KW_BYTES_LITERAL("??"),
                         kw_clock_wall_ms() + 1000);
@@ -276,7 +275,7 @@ KW_TEST(test_undecodable, "/path/partial/undecodable")
 KW_TEST(test_hint_fails, "/path/partial/hint fails")
 {
     for (int applied = 0; applied < 2; applied++) {
-        bed self = bed_new(true);
+        bed self = bed_new(SHARED_STAMP);
         put(&self, "id=a status=new n=1");
         self.control->fail_at = self.control->operations + 2; /* after the read */
         self.control->fail_applied = applied;
@@ -316,7 +315,7 @@ put_many(bed *self, const kw_item *items, size_t count)
 /* Full, partial and other puts, and one that is refused; one outcome for each. */
 KW_TEST(test_mixed, "/path/partial/mixed")
 {
-    for (int shared = 0; shared < 2; shared++) {
+    for (place shared = 0; shared < PLACES; shared++) {
         bed self = bed_new(shared);
         kw_item items[200];
         for (size_t i = 0; i < G_N_ELEMENTS(items); i++) {
@@ -339,7 +338,7 @@ KW_TEST(test_mixed, "/path/partial/mixed")
 /* Some are executed at the same time, but not all. */
 KW_TEST(test_in_flight, "/path/partial/in flight")
 {
-    bed self = bed_new(false);
+    bed self = bed_new(EMBEDDED);
     kw_item items[100];
     for (size_t i = 0; i < G_N_ELEMENTS(items); i++) {
         g_autofree char *record = g_strdup_printf("id=r%zu status=new", i);
@@ -355,7 +354,7 @@ KW_TEST(test_in_flight, "/path/partial/in flight")
 /* Several puts of one record in a call. */
 KW_TEST(test_same_record, "/path/partial/same record")
 {
-    for (int shared = 0; shared < 2; shared++) {
+    for (place shared = 0; shared < PLACES; shared++) {
         bed self = bed_new(shared);
         kw_item items[] = {{.record = desk_record(self.desk, self.table, "id=a status=new")},
                            {.record = desk_record(self.desk, self.table, "id=a n=5")},
@@ -372,7 +371,7 @@ KW_TEST(test_same_record, "/path/partial/same record")
 /* One record fails, the others do not. */
 KW_TEST(test_one_fails, "/path/partial/one fails")
 {
-    bed self = bed_new(false);
+    bed self = bed_new(EMBEDDED);
     kw_item items[] = {{.record = desk_record(self.desk, self.table, "id=a status=new")},
                        {.record = desk_record(self.desk, self.table, "id=b status=new")}};
     self.control->fail_at = self.control->operations + 2;
@@ -396,7 +395,7 @@ count_refusal(kw_call *call, const kw_error *error)
 static bool
 put_within(int64_t bytes, kw_outcome *ret_full, size_t *ret_failed)
 {
-    bed self = bed_new(false);
+    bed self = bed_new(EMBEDDED);
     kw_item items[300];
     for (size_t i = 0; i < G_N_ELEMENTS(items); i++) {
         g_autofree char *record = g_strdup_printf("id=r%zu status=new%s", i, i ? "" : " n=1");
@@ -483,7 +482,7 @@ put_if(bed *self, const char *text, const char *field, const char *condition)
 /* The condition is one on the tuple, or on another field. */
 KW_TEST(test_put_if, "/path/partial/putIf")
 {
-    for (int shared = 0; shared < 2; shared++) {
+    for (place shared = 0; shared < PLACES; shared++) {
         bed self = bed_new(shared);
         put(&self, "id=a status=new n=1 note=x");
         g_assert_false(put_if(&self, "id=a status=paid", "status", "sent"));
@@ -506,7 +505,7 @@ KW_TEST(test_put_if, "/path/partial/putIf")
 /* It is pure: the same result each time, and the record stays as it was. */
 KW_TEST(test_pure, "/path/partial/pure")
 {
-    bed self = bed_new(true);
+    bed self = bed_new(SHARED_STAMP);
     const kw_table *table = desk_table(self.desk, "stamped");
     kw_record record = desk_record(self.desk, "stamped", "id=a status=paid seller=s");
     kw_arena *arena = self.desk->call.arena;

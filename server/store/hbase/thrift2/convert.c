@@ -33,7 +33,7 @@ kw_hbase_to_put(kw_arena *arena, const kw_write *write, kw_durability durability
         values[i].family = write->cells[i].family;
         values[i].qualifier = write->cells[i].qualifier;
         values[i].value = write->cells[i].value;
-        values[i].has_timestamp = write->own_timestamps;
+        values[i].has_timestamp = write->own_timestamps && write->cells[i].timestamp != KW_TIMESTAMP_NONE;
         values[i].timestamp = write->cells[i].timestamp;
     }
     *ret_put = (kw_hb_TPut){.row = write->row,
