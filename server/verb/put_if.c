@@ -134,8 +134,8 @@ send_write(put_if *self)
         kw_store_handle_write_if(self->call->handle, &self->write, &self->check, decided, self);
 }
 
-/* The hints are in the store before the record can have these values. If the condition is not met, they are
- * stale. */
+/* With several writers, the hints are in the store before the record can have these values. If the condition
+ * is not met, they are stale. */
 static void
 hints_written(void *user, const kw_error *errors, kw_deadline row_deadline)
 {
@@ -145,6 +145,16 @@ hints_written(void *user, const kw_error *errors, kw_deadline row_deadline)
         send_write(self);
     else
         fail(self, &errors[0]);
+}
+
+/* True if the store writes the hints together with the record. A store with one writer also does so if their
+ * tuples are given as a whole: then it writes none if the condition is not met. */
+static bool
+is_derived(const put_if *self)
+{
+    bool full =
+        self->table->hint_paths_count && kw_hints_put_of(self->table, self->record).part == KW_HINT_FULL;
+    return kw_hints_is_derived(self->table, self->record) || (full && !kw_store_is_shared(self->call->store));
 }
 
 static void
@@ -159,7 +169,7 @@ found(void *user, const kw_atomic_rows *rows, const kw_error *error)
     self->write.row = rows->first.row;
     self->write.others = rows->others;
     self->write.others_count = rows->others_count;
-    if (kw_hints_is_derived(self->table, self->record))
+    if (is_derived(self))
         self->derivation = kw_partial_derivation(self->call, self->table, self->record, self->write.row,
                                                  &self->check, self->options.durability);
     if (self->table->hint_paths_count && !self->derivation)

@@ -494,6 +494,14 @@ KW_TEST(test_put_if, "/path/partial/putIf")
         g_assert_true(put_if(&self, "id=a n=2", "note", "x"));
         g_assert_true(has_hint(&self, "a", "paid", 2));
         g_assert_true(put_if(&self, "id=b n=2", "status", NULL));
+        size_t before = hints(&self, "by_status");
+        g_assert_false(put_if(&self, "id=a status=gone n=2", "note", "y"));
+        /* with several writers, the hints of all fields of a tuple are written before the condition is known
+         */
+        g_assert_cmpuint(hints(&self, "by_status"), ==, before + (shared != EMBEDDED));
+        g_assert_true(put_if(&self, "id=a status=done n=2", "note", "x"));
+        g_assert_true(has_hint(&self, "a", "done", 2));
+        g_assert_true(put_if(&self, "id=a status=paid n=2", "status", "done"));
         assert_record(&self, "id=a", "id=a status=paid n=2 note=x");
         assert_record(&self, "id=b", "id=b n=2");
         desk_free(self.desk);
