@@ -46,7 +46,7 @@ static void
 list_columns(partial *self, kw_arena *arena)
 {
     const kw_table *table = self->table;
-    size_t count = 0, most = (size_t)__builtin_popcountll(self->put.touched) + (self->check != NULL);
+    size_t count = 0, most = (size_t)__builtin_popcountll(self->put.touched) + (self->check != NULL) + 1;
     kw_column *columns = KW_ARENA_ARRAY(arena, kw_column, most);
     for (size_t i = 0; i < table->fields_count; i++)
         if (is_touched(self, i))
@@ -56,6 +56,8 @@ list_columns(partial *self, kw_arena *arena)
         if (!has_column(columns, count, &compared))
             columns[count++] = compared;
     }
+    if (count == 0) /* a derivation reads at least one */
+        columns[count++] = (kw_column){.family = table->marker_family, .qualifier = table->marker_qualifier};
     self->derivation.columns = columns;
     self->derivation.columns_count = count;
 }
@@ -234,7 +236,6 @@ kw_partial_derivation(kw_call *call, const kw_table *table, const kw_record *rec
                       .given = kw_hints_given(table, record),
                       .order = kw_store_is_shared(call->store) ? table->ordering.regime.order
                                                                : KW_WRITE_ORDER_STORE};
-    g_assert(self->put.part != KW_HINT_OUTSIDE);
     self->derivation = (kw_derivation){.derive = derive, .user = self};
     list_columns(self, call->arena);
     return &self->derivation;

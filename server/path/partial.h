@@ -1,6 +1,7 @@
 /* Partial puts: puts that give some fields of the tuple of a hint path. What they write depends on what the
  * record has, so the store reads it, and derives the write (kw_store_handle_write_derived). So does a put
  * that gives a field of a unique path, even if it gives all of them: another record can have the same tuple.
+ * Any other put can be derived, too.
  *
  *   the touched fields, as read --> condition? --> record after the put --> its hints
  *                                                          '-----------> cells of all touched fields

@@ -1,9 +1,11 @@
 /* On a table with hint paths, a put also writes the record's hints: with one writer in the same commit, else
- * before the rows. Partial puts are executed one by one, after the other puts of the call. */
+ * before the rows. Partial puts are executed one by one, after the other puts of the call; so are puts of a
+ * record that come after a partial put of it. */
 #include "path/write.h"
 
 #include "base/guard.h"
 #include "path/partial.h"
+#include "path/repeated.h"
 #include "path/rows.h"
 #include "path/stamp.h"
 
@@ -442,12 +444,69 @@ find_rows(kw_batch *batch)
                  batch->timestamp, rows_found, batch);
 }
 
+static void
+refuse_counter(kw_batch *batch, size_t index)
+{
+    kw_error error;
+    kw_error_set(
+        &error, KW_REFUSED,
+        "table %s: a put of a counter cannot follow a put of some fields in a path's key, of the same "
+        "record, in one call; put it in a call of its own",
+        batch->table->name);
+    kw_batch_refuse(batch, index, &error);
+}
+
+/* Sorts the partial puts by their places in the call. */
+static void
+sort_partials(kw_batch *batch, const kw_partial_put *by_index)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < batch->count; i++) {
+        if (!by_index[i].record)
+            continue;
+        batch->partial_indexes[count] = i;
+        batch->partials[count++] = by_index[i];
+    }
+    batch->partials_count = count;
+}
+
+/* Puts that follow a partial put of their record are executed after it, in the same way. The last put of a
+ * record wins. A counter cannot be put so if the store itself increments it. */
+static void
+follow_partials(kw_batch *batch)
+{
+    kw_arena *arena = batch->call->arena;
+    size_t kept = 0, count = batch->additions_count;
+    kw_listed_put *first = KW_ARENA_ARRAY(arena, kw_listed_put, batch->partials_count);
+    kw_listed_put *puts = KW_ARENA_ARRAY(arena, kw_listed_put, count);
+    kw_partial_put *by_index = KW_ARENA_ARRAY(arena, kw_partial_put, batch->count);
+    bool *follows = KW_ARENA_ARRAY(arena, bool, count);
+    for (size_t i = 0; i < batch->partials_count; i++) {
+        first[i] = (kw_listed_put){batch->partials[i].record, batch->partial_indexes[i]};
+        by_index[first[i].index] = batch->partials[i];
+    }
+    for (size_t i = 0; i < count; i++)
+        puts[i] = (kw_listed_put){&batch->items[batch->additions[i].index].record, batch->additions[i].index};
+    kw_puts_find_followers(batch->table, first, batch->partials_count, puts, count, arena, follows);
+    for (size_t i = 0; i < count; i++)
+        if (!follows[i])
+            batch->additions[kept++] = batch->additions[i];
+        else if (batch->additions[i].form.counters && kw_hints_counts_natively(batch->call, batch->table))
+            refuse_counter(batch, batch->additions[i].index);
+        else
+            by_index[puts[i].index] = (kw_partial_put){puts[i].record, batch->additions[i].form};
+    batch->additions_count = kept;
+    sort_partials(batch, by_index);
+}
+
 void
 kw_batch_send(kw_batch *batch, void (*after)(kw_batch *batch))
 {
     g_assert(!batch->after); /* a batch is used once */
     kw_error error;
     batch->after = after;
+    if (batch->partials_count && batch->additions_count)
+        follow_partials(batch);
     if (batch->additions_count == 0) {
         go_on(batch);
     } else if (allocate_writes(batch, &error)) {

@@ -7,7 +7,8 @@
  *   UNKNOWN  everything else; the text names the path that failed
  *
  * Partial puts, and puts with fields of unique paths (partial.h), are executed after the other puts of the
- * call.
+ * call. So are later puts of their records: the puts of one record take effect in the order of
+ * kw_batch_add.
  *
  * After a record was removed, its cells with default keys are removed from the association.
  */

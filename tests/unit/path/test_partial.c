@@ -36,7 +36,8 @@ static const char policy[] =
     "      by_price: {key: [{field: {name: price}}, {field: {name: n, encoding: int, "
     "width: 8}}, field: id]}\n";
 
-static const kw_order_settings settings = {.clock_width_ms = 50, .max_clock_skew_ms = 20, .late_ms = 1000};
+static const kw_order_settings settings = {
+    .clock_width_ms = 50, .max_clock_skew_ms = 20, .late_ms = 1000, .client_pause_ms = 10000};
 
 typedef struct bed {
     desk *desk;
@@ -364,6 +365,29 @@ KW_TEST(test_same_record, "/path/partial/same record")
             g_assert_cmpint(self.desk->written[i].outcome, ==, KW_OUTCOME_OK);
         assert_record(&self, "id=a", "id=a status=paid n=5");
         g_assert_true(has_hint(&self, "a", "paid", 5));
+        desk_free(self.desk);
+    }
+}
+
+/* Puts of all kinds, of two records: the last put of each field of a record wins. */
+KW_TEST(test_last_wins, "/path/partial/last wins")
+{
+    static const char *const puts[] = {
+        "id=a status=new n=1", "id=b status=x",       "id=a status=paid", "id=a status=sent n=2 note=x",
+        "id=a note=y",         "id=b status=y n=3",   "id=b note=z",      "id=a n=4",
+        "id=c status=new n=9", "id=a status=back n=5"};
+    for (place shared = 0; shared < PLACES; shared++) {
+        bed self = bed_new(shared);
+        kw_item items[G_N_ELEMENTS(puts)];
+        for (size_t i = 0; i < G_N_ELEMENTS(items); i++)
+            items[i] = (kw_item){.record = desk_record(self.desk, self.table, puts[i])};
+        put_many(&self, items, G_N_ELEMENTS(items));
+        for (size_t i = 0; i < G_N_ELEMENTS(items); i++)
+            g_assert_cmpint(self.desk->written[i].outcome, ==, KW_OUTCOME_OK);
+        assert_record(&self, "id=a", "id=a status=back n=5 note=y");
+        assert_record(&self, "id=b", "id=b status=y n=3 note=z");
+        assert_record(&self, "id=c", "id=c status=new n=9");
+        g_assert_true(has_hint(&self, "a", "back", 5) && has_hint(&self, "b", "y", 3));
         desk_free(self.desk);
     }
 }
