@@ -263,13 +263,7 @@ keeps_row(kw_filter_machine *self)
 static int
 compare_cells(const void *a, const void *b)
 {
-    const kw_cell *left = a, *right = b;
-    int order = kw_bytes_compare(left->family, right->family);
-    if (order == 0)
-        order = kw_bytes_compare(left->qualifier, right->qualifier);
-    if (order == 0)
-        order = (left->timestamp < right->timestamp) - (left->timestamp > right->timestamp);
-    return order;
+    return kw_cell_compare(a, b);
 }
 
 /* Filters the cells of the families that the filter does not need, and restores HBase's order of cells. */

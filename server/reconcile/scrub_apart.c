@@ -10,13 +10,6 @@ typedef struct row_pair {
     const kw_row *primary, *other;
     kw_arena *arena;
 } row_pair;
-
-static bool
-same_column(const kw_cell *a, const kw_cell *b)
-{
-    return kw_bytes_equal(a->qualifier, b->qualifier) && kw_bytes_equal(a->family, b->family);
-}
-
 /* True if a gone cell of the row `by` hides the cell. */
 static bool
 is_hidden(const row_pair *self, const kw_row *by, const kw_cell *cell)
@@ -41,7 +34,8 @@ column_of(const kw_row *row, const kw_cell *like)
 {
     column found = {.cells = kw_row_find_cell(row, like->family, like->qualifier)};
     const kw_cell *end = row->cells + row->cells_count;
-    while (found.cells && found.cells + found.count < end && same_column(found.cells + found.count, like))
+    while (found.cells && found.cells + found.count < end &&
+           kw_cell_same_column(found.cells + found.count, like))
         found.count++;
     return found;
 }

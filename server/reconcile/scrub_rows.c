@@ -22,20 +22,11 @@ typedef struct walk {
     uint32_t primary_at;
     uint32_t other_at;
 } walk;
-
-static int
-compare_columns(const kw_cell *a, const kw_cell *b)
-{
-    int order = kw_bytes_compare(a->family, b->family);
-    return order ? order : kw_bytes_compare(a->qualifier, b->qualifier);
-}
-
-/* The order of cells in rows: by column, and if exact the newest first. */
+/* The order of cells in rows. Unless exact, versions do not count. */
 static int
 compare_cells(const kw_cell *a, const kw_cell *b, bool exact)
 {
-    int order = compare_columns(a, b);
-    return order || !exact ? order : (a->timestamp < b->timestamp) - (a->timestamp > b->timestamp);
+    return exact ? kw_cell_compare(a, b) : kw_cell_compare_columns(a, b);
 }
 
 /* Advances to the next cell of either row. One of the cells can be NULL. */
@@ -303,7 +294,7 @@ static bool
 hides_primary(const walk *self, const kw_cell *extra)
 {
     return self->primary_at < self->primary->cells_count &&
-           compare_columns(&self->primary->cells[self->primary_at], extra) == 0;
+           kw_cell_same_column(&self->primary->cells[self->primary_at], extra);
 }
 
 void
@@ -317,7 +308,7 @@ kw_scrub_delete_extra(const kw_scrub_repair *repair, const kw_row *primary, cons
     while (next_difference(&self, &a, &b)) {
         if (a || hides_primary(&self, b))
             continue;
-        if (count == 0 || compare_columns(&changes[count - 1].cell, b) != 0) /* else it is deleted already */
+        if (count == 0 || !kw_cell_same_column(&changes[count - 1].cell, b)) /* else it is deleted already */
             changes[count++] = (change){.cell = *b, .timestamp = b->timestamp, .deletes = true};
     }
     if (count)

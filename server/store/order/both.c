@@ -111,20 +111,13 @@ select_cells(const kw_get *get, kw_arena *scratch, kw_row *row)
     row->cells_count = kept;
     kw_arena_rewind(scratch, before);
 }
-
-static bool
-same_column(const kw_cell *a, const kw_cell *b)
-{
-    return kw_bytes_equal(a->qualifier, b->qualifier) && kw_bytes_equal(a->family, b->family);
-}
-
 static void
 limit_versions(int32_t most, kw_row *row)
 {
     uint32_t kept = 0;
     int32_t versions = 0;
     for (uint32_t i = 0; i < row->cells_count; i++) {
-        bool same = kept && same_column(&row->cells[kept - 1], &row->cells[i]);
+        bool same = kept && kw_cell_same_column(&row->cells[kept - 1], &row->cells[i]);
         versions = same ? versions + 1 : 1;
         if (versions <= most)
             row->cells[kept++] = row->cells[i];

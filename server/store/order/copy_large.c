@@ -194,13 +194,6 @@ copy_columns(large *op)
 
 /* --- names and gone cells --------------------------------------------------------------------- */
 
-static int
-compare_columns(const kw_cell *a, const kw_cell *b)
-{
-    int order = kw_bytes_compare(a->family, b->family);
-    return order ? order : kw_bytes_compare(a->qualifier, b->qualifier);
-}
-
 static void
 add_column(large *op, const kw_cell *cell)
 {
@@ -224,7 +217,7 @@ list_columns(large *op)
     while (i < row->cells_count || j < to_row->cells_count) {
         const kw_cell *cell = i < row->cells_count ? &row->cells[i] : NULL;
         const kw_cell *other = j < to_row->cells_count ? &to_row->cells[j] : NULL;
-        bool first = cell && (!other || compare_columns(cell, other) <= 0);
+        bool first = cell && (!other || kw_cell_compare_columns(cell, other) <= 0);
         add_column(op, first ? cell : other);
         i += first;
         j += !first;

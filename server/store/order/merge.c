@@ -5,17 +5,6 @@
 
 /* --- merge ------------------------------------------------------------------------------------ */
 
-/* HBase's order: family, qualifier, newest first. */
-static int
-compare_cells(const kw_cell *a, const kw_cell *b)
-{
-    int order = kw_bytes_compare(a->family, b->family);
-    order = order ? order : kw_bytes_compare(a->qualifier, b->qualifier);
-    if (order)
-        return order;
-    return a->timestamp == b->timestamp ? 0 : a->timestamp > b->timestamp ? -1 : 1;
-}
-
 static void
 add(const kw_ordering *ordering, const kw_cell *cell, kw_row *to)
 {
@@ -33,7 +22,7 @@ kw_order_merge(const kw_ordering *ordering, const kw_row *authority, const kw_ro
     while (i < authority->cells_count || j < other->cells_count) {
         int order = i == authority->cells_count ? 1
                     : j == other->cells_count   ? -1
-                                                : compare_cells(&authority->cells[i], &other->cells[j]);
+                                                : kw_cell_compare(&authority->cells[i], &other->cells[j]);
         add(ordering, order <= 0 ? &authority->cells[i] : &other->cells[j], &merged);
         i += order <= 0;
         j += order >= 0;
@@ -75,26 +64,19 @@ lacks_removal(const kw_ordering *ordering, const kw_row *merged, const kw_row *t
     return marker->until_ms > removed_until(ordering, to, marker, false, arena) &&
            marker->until_ms > removed_until(ordering, merged, marker, true, arena);
 }
-
-static bool
-same_column(const kw_cell *a, const kw_cell *b)
-{
-    return kw_bytes_equal(a->qualifier, b->qualifier) && kw_bytes_equal(a->family, b->family);
-}
-
 static bool
 lacks_cell(const kw_row *to, const kw_cell *cell, bool ties)
 {
     uint32_t from = 0, end = to->cells_count;
     while (from < end) {
         uint32_t middle = from + (end - from) / 2;
-        if (compare_cells(&to->cells[middle], cell) < 0)
+        if (kw_cell_compare(&to->cells[middle], cell) < 0)
             from = middle + 1;
         else
             end = middle;
     }
     const kw_cell *at = from < to->cells_count ? &to->cells[from] : NULL;
-    if (!at || compare_cells(at, cell) != 0)
+    if (!at || kw_cell_compare(at, cell) != 0)
         return true;
     return ties && !kw_bytes_equal(at->value, cell->value);
 }
@@ -106,7 +88,7 @@ add_removals(const kw_ordering *ordering, const kw_row *merged, const kw_row *to
     kw_marker marker;
     for (uint32_t i = 0; i < merged->cells_count; i++) {
         const kw_cell *cell = &merged->cells[i];
-        bool newest = i == 0 || !same_column(cell, cell - 1);
+        bool newest = i == 0 || !kw_cell_same_column(cell, cell - 1);
         if (!newest || !kw_control_marker(ordering, cell, &marker) ||
             !lacks_removal(ordering, merged, to, &marker, arena))
             continue;
