@@ -62,7 +62,7 @@ encode_keys(const kw_candidate *candidate, const kw_path *path, const kw_advise_
         key.size = 0;
         if (!candidate->records[index].values)
             continue;
-        if (!kw_path_has_record(path, &candidate->records[index])) {
+        if (!kw_placement_has_record(path->placements, &candidate->records[index])) {
             absent++;
             continue;
         }

@@ -57,7 +57,7 @@ typedef struct kw_spread {
 typedef struct kw_advised_path {
     const kw_path *path;
     size_t records;        /* with a key */
-    size_t rejected;       /* without one; not those that are not in the path (kw_path_has_record) */
+    size_t rejected;       /* without one; not those that are not in the path (kw_placement_has_record) */
     const char *rejection; /* of the first rejected record; NULL: none */
     size_t duplicates;     /* records minus different keys: a later put overwrites an earlier one */
     size_t key_bytes_min, key_bytes_max;

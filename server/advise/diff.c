@@ -155,10 +155,11 @@ diff_paths(const kw_diff_records *records, kw_buffer *out)
         const kw_path *path = &old->paths[index];
         int other = kw_table_find_path(fresh, kw_bytes_of_text(path->name));
         if (other < 0)
-            kw_buffer_printf(
-                out, "  path %s is removed; its store table %.*s remains unchanged%s\n", path->name,
-                (int)path->store_table.size, (const char *)path->store_table.data,
-                path->content == KW_CONTENT_HINTS ? "; on HBase, rejected if the table holds rows" : "");
+            kw_buffer_printf(out, "  path %s is removed; its store table %.*s remains unchanged%s\n",
+                             path->name, (int)path->store_table.size, (const char *)path->store_table.data,
+                             path->content == KW_CONTENT_HINTS
+                                 ? "; on HBase, policy.source file rejects this if the table holds rows"
+                                 : "");
         else
             diff_path(records, path, &fresh->paths[other], out);
     }

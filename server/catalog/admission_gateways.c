@@ -119,18 +119,18 @@ with_space(const kw_facts *facts, size_t more, kw_arena *arena)
     return copy;
 }
 
-#define STAMPED_FORMS 4
+#define ORDERED_FORMS 4
 
-/* Adds the forms of the same table in a policy with several paths. The policy can name the order `stamp` or
- * no order. It can say whether atomic operations are allowed, or say nothing about them. So there are four
- * forms. */
+/* Adds the forms of the same table in a policy with the other paths of a change, too. The policy can name the
+ * order or no order. It can say whether atomic operations are allowed, or say nothing about them. So there
+ * are four forms. hints: the paths have no records, so the table keeps its order; otherwise it is `stamp`. */
 static void
-add_stamped(const kw_admission *admission, size_t table, const kw_facts *facts, accepted *to)
+add_ordered(const kw_admission *admission, size_t table, const kw_facts *facts, bool hints, accepted *to)
 {
     const kw_facts *recorded = admission->recorded[table];
-    for (int i = 0; i < STAMPED_FORMS; i++) {
+    for (int i = 0; i < ORDERED_FORMS; i++) {
         kw_facts *form = with_space(facts, 0, admission->arena);
-        form->order = "stamp";
+        form->order = hints && recorded ? recorded->order : "stamp";
         form->order_given = i % 2;
         form->atomics_given = i / 2 ? recorded && recorded->atomics : -1;
         to->forms[to->count++] = form;
@@ -182,20 +182,23 @@ with_live_placement(const kw_path_facts *path, kw_arena *arena)
 }
 
 /* Adds the forms of the table with those paths that only the catalog has, and whose first placement has this
- * state. `retired_by` is the change that retired them; 0 for the state FILLING. A policy with these paths
- * names the order `stamp`, or no order. */
+ * state. `retired_by` is the change that retired them; 0 for the state FILLING. */
 static void
 add_with_recorded(const kw_admission *admission, size_t table, kw_placement_state state, int64_t retired_by,
                   accepted *to)
 {
     const kw_facts *wanted = admission->wanted[table], *recorded = admission->recorded[table];
     kw_facts *form = with_space(wanted, recorded->paths_count, admission->arena);
-    for (size_t i = 0; i < recorded->paths_count; i++)
-        if (is_only_recorded(wanted, &recorded->paths[i], state) &&
-            recorded->paths[i].placements[0].retired_by == retired_by)
-            form->paths[form->paths_count++] = with_live_placement(&recorded->paths[i], admission->arena);
+    bool hints = false; /* of one change, all or none */
+    for (size_t i = 0; i < recorded->paths_count; i++) {
+        const kw_path_facts *path = &recorded->paths[i];
+        if (!is_only_recorded(wanted, path, state) || path->placements[0].retired_by != retired_by)
+            continue;
+        form->paths[form->paths_count++] = with_live_placement(path, admission->arena);
+        hints = path->hints;
+    }
     to->forms[to->count++] = form;
-    add_stamped(admission, table, form, to);
+    add_ordered(admission, table, form, hints, to);
 }
 
 /* After the end of a cancelled addition, or of a drop. A gateway that has not followed it yet serves all
@@ -246,7 +249,7 @@ add_followed(const kw_admission *admission, size_t table, size_t path, accepted 
         find_several(image->changes, image->changes_count, wanted->table, wanted->paths[path].name);
     to->changing = to->changing || record;
     if (record && record->drops && !record->atomics && record->step == 1)
-        add_stamped(admission, table, wanted, to);
+        add_ordered(admission, table, wanted, record->hints, to);
     else if (record && record->adds && record->step == 1)
         add_without_added(admission, table, record, to);
     if (record && record->adds)
@@ -280,7 +283,7 @@ add_before_step(const kw_admission *admission, size_t table, size_t path, kw_pat
     if (record->atomics)
         to->forms[to->count++] = wanted;
     else if (kind == KW_PATH_STEP_BEGIN && record->drops)
-        add_stamped(admission, table, wanted, to);
+        add_ordered(admission, table, wanted, record->hints, to);
     else if (kind == KW_PATH_STEP_BEGIN && record->adds)
         add_without_added(admission, table, record, to);
     else if (kind == KW_PATH_STEP_BEGIN)
@@ -345,9 +348,9 @@ static accepted
 accepted_of(const kw_admission *admission, size_t table)
 {
     const kw_facts *wanted = admission->wanted[table], *recorded = admission->recorded[table];
-    size_t most = 2 + STAMPED_FORMS + STAMPED_FORMS * wanted->paths_count;
+    size_t most = 2 + ORDERED_FORMS + ORDERED_FORMS * wanted->paths_count;
     for (size_t i = 0; recorded && i < recorded->paths_count; i++)
-        most += 1 + STAMPED_FORMS + recorded->paths[i].placements_count;
+        most += 1 + ORDERED_FORMS + recorded->paths[i].placements_count;
     accepted all = {.forms = KW_ARENA_ARRAY(admission->arena, const kw_facts *, most)};
     for (size_t i = 0; i < wanted->paths_count; i++)
         if (accept_step(admission, table, i, &all))

@@ -352,14 +352,20 @@ compare_path(comparing *self, const kw_path_facts *path, kw_error *ret_error)
 }
 
 /* With several writers, a put of a gateway that is gone can compare cells that puts without the path do not
- * leave. */
+ * leave. So the path is dropped by the steps of a change. */
 static bool
 check_dropped(const comparing *self, const kw_path_facts *old, kw_error *ret_error)
 {
     bool kept = old->hints && kw_path_facts_serving(old) && self->has_rows && !self->evidence->one_writer;
     if (!kw_change_check_same(self->wanted, old, NULL, ret_error))
         return false;
-    return !kept || refuse_beside_hints(self, old, old, "dropped", "restore the path", ret_error);
+    return !kept ||
+           kw_error_set(ret_error, KW_REFUSED,
+                        "table %s, path %s: its key has fields that can change; while the table has rows, "
+                        "restore the path, or drop it while the table is in use, with a policy that changes "
+                        "nothing else of the table's paths: set policy.source: store and run keyway policy "
+                        "apply (keyway-changes(7))",
+                        self->wanted->table, old->name);
 }
 
 /* Retires a path that this policy does not have. Exclusive, because calls must not read its rows, which are

@@ -10,8 +10,8 @@
  *
  * A path over fields that can change (server/hint/README.md) is stricter, because earlier records have no
  * hints. While the table has rows, it is added only by the steps of a change; it is not changed, and not
- * adopted from rows that the catalog does not know. With several writers, it is not dropped either, and the
- * other paths of the table get no step of a change.
+ * adopted from rows that the catalog does not know. With several writers, it is dropped only by the steps of
+ * a change, too, and the other paths of the table get no step of a change.
  */
 #pragma once
 

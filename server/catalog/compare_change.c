@@ -153,7 +153,7 @@ first_place(const kw_change_record *next)
     if (next->atomics)
         return KW_OLD(STAMPED);
     if (next->drops)
-        return KW_OLD(SPACED);
+        return kw_change_copy_place(kw_change_ladder_of(next));
     return kw_change_first_place(next->store_order);
 }
 

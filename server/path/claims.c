@@ -46,7 +46,7 @@ kw_claim_is_of(const kw_placement *placement, kw_bytes key, const kw_record *rec
 {
     g_auto(kw_buffer) encoded = KW_BUFFER_EMPTY;
     kw_error ignored;
-    return kw_path_has_record(placement->path, record) &&
+    return kw_placement_has_record(placement, record) &&
            kw_layout_encode(placement->layout, record, &encoded, &ignored) &&
            kw_bytes_equal(kw_buffer_bytes(&encoded), key);
 }
@@ -57,9 +57,9 @@ kw_claim_is_of(const kw_placement *placement, kw_bytes key, const kw_record *rec
 static const kw_column *
 columns_of_tuple(const kw_path *path, kw_arena *arena)
 {
-    kw_column *columns = KW_ARENA_ARRAY(arena, kw_column, path->tuple_count);
-    for (size_t i = 0; i < path->tuple_count; i++)
-        columns[i] = kw_pick_column(path->table, (kw_pick){.field = path->tuple[i]}, arena);
+    kw_column *columns = KW_ARENA_ARRAY(arena, kw_column, path->placements->tuple_count);
+    for (size_t i = 0; i < path->placements->tuple_count; i++)
+        columns[i] = kw_pick_column(path->table, (kw_pick){.field = path->placements->tuple[i]}, arena);
     return columns;
 }
 
@@ -68,11 +68,11 @@ static bool
 decode_tuple(const kw_path *path, const kw_row *row, kw_arena *arena, kw_record *record, kw_error *ret_error)
 {
     bool good = true;
-    for (size_t i = 0; good && i < path->tuple_count; i++) {
-        const kw_field *field = &path->table->fields[path->tuple[i]];
+    for (size_t i = 0; good && i < path->placements->tuple_count; i++) {
+        const kw_field *field = &path->table->fields[path->placements->tuple[i]];
         const kw_cell *cell = kw_row_find_cell(row, field->family, field->qualifier);
         good = !cell || kw_field_decode_cell(path->table, field, cell->value, arena,
-                                             &record->values[path->tuple[i]], ret_error);
+                                             &record->values[path->placements->tuple[i]], ret_error);
     }
     return good;
 }
@@ -81,8 +81,9 @@ static bool
 refuse_taken(const kw_path *path, kw_error *ret_error)
 {
     g_autoptr(GString) names = g_string_new(NULL);
-    for (size_t i = 0; i < path->tuple_count; i++)
-        g_string_append_printf(names, "%s%s", i ? ", " : "", path->table->fields[path->tuple[i]].name);
+    for (size_t i = 0; i < path->placements->tuple_count; i++)
+        g_string_append_printf(names, "%s%s", i ? ", " : "",
+                               path->table->fields[path->placements->tuple[i]].name);
     return kw_error_set(ret_error, KW_REFUSED,
                         "table %s, path %s: another record has the same %s, and this path is unique",
                         path->table->name, path->name, names->str);
@@ -127,7 +128,7 @@ kw_claims_check(const kw_claims *claims, const kw_seen *seen, kw_arena *arena, k
             continue;
         lookups[derived->lookups_count++] =
             (kw_lookup){claims->table->paths[0].store_table, kw_claim_owner(claims->table, &seen->others[i]),
-                        columns_of_tuple(path, arena), path->tuple_count};
+                        columns_of_tuple(path, arena), path->placements->tuple_count};
         good =
             at >= seen->others_count || check_other(&claims->items[i], &seen->others[at], arena, ret_error);
     }

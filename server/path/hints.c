@@ -51,7 +51,7 @@ kw_hints_put_of(const kw_table *table, const kw_record *record)
 bool
 kw_hints_is_derived(const kw_table *table, const kw_record *record)
 {
-    if (table->hint_paths_count == 0)
+    if (table->tuples_count == 0)
         return false;
     kw_hint_put put = kw_hints_put_of(table, record);
     return put.part == KW_HINT_PARTIAL || (put.touched & table->unique_fields);
@@ -124,7 +124,7 @@ bool
 kw_hints_check_put(const kw_call *call, const kw_table *table, const kw_record *record, bool has_timestamp,
                    kw_error *ret_error)
 {
-    if (table->hint_paths_count == 0)
+    if (table->tuples_count == 0)
         return true;
     kw_hint_put put = kw_hints_put_of(table, record);
     if (put.part == KW_HINT_PARTIAL)
@@ -140,20 +140,20 @@ kw_hints_check_put(const kw_call *call, const kw_table *table, const kw_record *
 }
 
 kw_hint_fields
-kw_hints_tuple(const kw_path *path)
+kw_hints_tuple(const kw_placement *placement)
 {
     kw_hint_fields tuple = 0;
-    for (size_t i = 0; i < path->tuple_count; i++)
-        tuple |= (kw_hint_fields)1 << path->table->tuple_bits[path->tuple[i]];
+    for (size_t i = 0; i < placement->tuple_count; i++)
+        tuple |= (kw_hint_fields)1 << placement->path->table->tuple_bits[placement->tuple[i]];
     return tuple;
 }
 
 int64_t
-kw_hints_newest_ms(const kw_path *path, const kw_row *row)
+kw_hints_newest_ms(const kw_placement *placement, const kw_row *row)
 {
     int64_t newest_ms = KW_HINT_NO_TIME;
-    for (size_t i = 0; i < path->tuple_count; i++) {
-        const kw_field *field = &path->table->fields[path->tuple[i]];
+    for (size_t i = 0; i < placement->tuple_count; i++) {
+        const kw_field *field = &placement->path->table->fields[placement->tuple[i]];
         const kw_cell *cell = kw_row_find_cell(row, field->family, field->qualifier);
         if (cell)
             newest_ms = MAX(newest_ms, cell->timestamp);
@@ -162,11 +162,12 @@ kw_hints_newest_ms(const kw_path *path, const kw_row *row)
 }
 
 bool
-kw_hints_can_expire(const kw_path *path)
+kw_hints_can_expire(const kw_placement *placement)
 {
-    const kw_table *table = path->table;
-    for (size_t i = 0; i < path->tuple_count; i++) {
-        const kw_model_family *family = kw_table_find_family(table, table->fields[path->tuple[i]].family);
+    const kw_table *table = placement->path->table;
+    for (size_t i = 0; i < placement->tuple_count; i++) {
+        const kw_model_family *family =
+            kw_table_find_family(table, table->fields[placement->tuple[i]].family);
         if (family && family->ttl_seconds > 0)
             return true;
     }
@@ -216,7 +217,7 @@ kw_hints_of(const kw_table *table, const kw_record *record, kw_arena *arena, kw_
     for (size_t i = 0; good && i < table->placements_count; i++) {
         const kw_placement *placement = &table->placements[i];
         if (placement->content != KW_CONTENT_HINTS || !placement->role.put ||
-            !kw_path_has_record(placement->path, record))
+            !kw_placement_has_record(placement, record))
             continue;
         good = kw_hint_encode(placement, &stored, &scratch, arena, &(*ret_hints)[*ret_count], ret_error);
         *ret_count += good;

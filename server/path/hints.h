@@ -22,7 +22,7 @@ kw_hint_limits kw_hints_limits(const kw_call *call, const kw_table *table);
 /* The store's time (kw_store_earliest_ms); KW_HINT_NO_TIME: not known now. */
 int64_t kw_hints_earliest_ms(const kw_call *call);
 
-/* What a put of the record means for the table's hint paths. The table has some. */
+/* What a put of the record means for the hints that puts of the table write. There are some. */
 kw_hint_put kw_hints_put_of(const kw_table *table, const kw_record *record);
 
 /* The fields that the put gives. */
@@ -40,14 +40,14 @@ bool kw_hints_check_put(const kw_call *call, const kw_table *table, const kw_rec
 /* True if the store itself executes increments: a partial put does not notice them. */
 bool kw_hints_counts_natively(const kw_call *call, const kw_table *table);
 
-/* The fields of a hint path's tuple. */
-kw_hint_fields kw_hints_tuple(const kw_path *path);
+/* The fields of the tuple of a placement with hints that puts write. */
+kw_hint_fields kw_hints_tuple(const kw_placement *placement);
 
 /* The newest timestamp of the tuple's cells in a row of the primary path; KW_HINT_NO_TIME: it has none. */
-int64_t kw_hints_newest_ms(const kw_path *path, const kw_row *row);
+int64_t kw_hints_newest_ms(const kw_placement *placement, const kw_row *row);
 
 /* True if a family of the tuple has a TTL. Then a tuple that is written again gets a new hint, too. */
-bool kw_hints_can_expire(const kw_path *path);
+bool kw_hints_can_expire(const kw_placement *placement);
 
 /* The record with the values that a read returns after they were stored: a double can lose digits in its
  * column. Only fields of tuples; in the arena. */

@@ -137,10 +137,9 @@ merge(merging *self, kw_error *ret_error)
 static bool
 needs_hint(const merging *self, const kw_placement *placement)
 {
-    const kw_path *path = placement->path;
     return placement->content == KW_CONTENT_HINTS && placement->role.put &&
-           kw_hint_is_needed(kw_hints_tuple(path), self->seen, self->put->given, self->changed,
-                             path->unique || kw_hints_can_expire(path));
+           kw_hint_is_needed(kw_hints_tuple(placement), self->seen, self->put->given, self->changed,
+                             placement->path->unique || kw_hints_can_expire(placement));
 }
 
 /* The hints that the record needs after the put. In the arena. */

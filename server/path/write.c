@@ -94,7 +94,7 @@ kw_batch_begin(kw_call *call, const kw_table *table, const kw_item *items, size_
                         .user = user};
     batch->results = new_results(call, count);
     batch->additions = KW_ARENA_ARRAY(call->arena, addition, count);
-    if (table->hint_paths_count) {
+    if (table->tuples_count) {
         batch->partials = KW_ARENA_ARRAY(call->arena, kw_partial_put, count);
         batch->partial_indexes = KW_ARENA_ARRAY(call->arena, size_t, count);
     }
@@ -147,7 +147,7 @@ use_of(const kw_batch *batch)
 static bool
 writes_hints(const kw_batch *batch)
 {
-    return batch->table->hint_paths_count && use_of(batch) == KW_ROWS_PUT;
+    return batch->table->tuples_count && use_of(batch) == KW_ROWS_PUT;
 }
 
 /* Allocates the writes of the call. False if it would have more writes than one call is allowed. */

@@ -14,9 +14,10 @@
 static bool
 may_choose(const kw_record_query *query, const kw_path *path)
 {
+    const kw_placement *scanned = kw_path_scanned(path);
     bool may = path->content == KW_CONTENT_RECORDS || !query->records_only;
-    for (size_t i = 0; may && i < path->tuple_count; i++)
-        may = kw_record_query_has_condition(query, path->tuple[i]);
+    for (size_t i = 0; may && i < scanned->tuple_count; i++)
+        may = kw_record_query_has_condition(query, scanned->tuple[i]);
     return may;
 }
 
@@ -26,8 +27,8 @@ static bool
 names_one_claim(const kw_normalized_query *normalized, const kw_path *path)
 {
     bool one = true;
-    for (size_t i = 0; one && i < path->tuple_count; i++)
-        one = normalized->bounds[path->tuple[i]].count == 1;
+    for (size_t i = 0; one && i < path->placements->tuple_count; i++)
+        one = normalized->bounds[path->placements->tuple[i]].count == 1;
     return one;
 }
 
@@ -276,9 +277,9 @@ static bool
 refuse_part_of_claim(const kw_path *path, kw_arena *arena, kw_error *ret_error)
 {
     const char *names = "";
-    for (size_t i = 0; i < path->tuple_count; i++)
-        names =
-            kw_arena_printf(arena, "%s%s%s", names, i ? ", " : "", path->table->fields[path->tuple[i]].name);
+    for (size_t i = 0; i < path->placements->tuple_count; i++)
+        names = kw_arena_printf(arena, "%s%s%s", names, i ? ", " : "",
+                                path->table->fields[path->placements->tuple[i]].name);
     return kw_error_set(
         ret_error, KW_INVALID,
         "table %s: the path %s is unique and finds one record: give exactly one value of each "

@@ -116,10 +116,11 @@ const char *
 kw_refusal_unbound(const kw_record_query *query, const kw_path *path, kw_arena *arena)
 {
     const char *unbound = "";
-    for (size_t i = 0; i < path->tuple_count; i++)
-        if (!kw_record_query_has_condition(query, path->tuple[i]))
+    const kw_placement *scanned = kw_path_scanned(path);
+    for (size_t i = 0; i < scanned->tuple_count; i++)
+        if (!kw_record_query_has_condition(query, scanned->tuple[i]))
             unbound = kw_arena_printf(arena, "%s%s%s", unbound, *unbound ? ", " : "",
-                                      path->table->fields[path->tuple[i]].name);
+                                      path->table->fields[scanned->tuple[i]].name);
     return unbound;
 }
 

@@ -227,7 +227,8 @@ describe_drops(const kw_table *old, const kw_table *fresh, kw_buffer *lines)
         if (!kw_path_is_dropped(placement->path) ||
             kw_table_find_path(old, kw_bytes_of_text(placement->path->name)) < 0)
             continue;
-        kw_buffer_printf(lines, "  path %s: its rows stay in store table ", placement->path->name);
+        kw_buffer_printf(lines, "  path %s: its %s stay in store table ", placement->path->name,
+                         placement->content == KW_CONTENT_HINTS ? "hints" : "rows");
         describe_placement(placement, lines);
         kw_buffer_printf(lines, " until `keyway forget %s --path %s --drop-rows`.\n", fresh->name,
                          placement->path->name);

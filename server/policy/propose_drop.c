@@ -1,9 +1,8 @@
 /* A path that is dropped keeps its placement until no gateway reads it and no call writes it: the places
- * are those of a cancelled addition, from the one on at which its rows are copied. */
+ * are those of a cancelled addition, from the one on at which its rows, or hints, are copied. */
 #include "policy/propose_drop.h"
 
 #include "policy/propose_add.h"
-#include "policy/propose_atomics.h"
 
 #include "base/clock.h"
 
@@ -49,14 +48,33 @@ list_dropped(const kw_change_proposal *proposal, const kw_table *table, const kw
     return count;
 }
 
+/* Paths with records and hint paths are dropped by different changes. With several writers, a path with
+ * records cannot be dropped beside hint paths. */
+static bool
+are_alike(const kw_change_proposal *proposal, const kw_table *table, const kw_path_facts *const *paths,
+          size_t count)
+{
+    bool alike = count == 0 || paths[0]->hints || kw_change_is_free(proposal, table, NULL);
+    for (size_t i = 1; alike && i < count; i++)
+        alike = paths[i]->hints == paths[0]->hints;
+    return alike;
+}
+
+static bool
+keeps_atomics(const kw_change_proposal *proposal, const kw_table *table)
+{
+    const kw_facts *facts = kw_admission_recorded(proposal->preview, table->number);
+    int given = table->model->atomics;
+    return facts && (given < 0 || given == facts->atomics);
+}
+
 /* Paths with chosen buckets, and those of a store with one writer, are dropped while no call runs. */
 static bool
 can_drop(const kw_change_proposal *proposal, const kw_table *table)
 {
     const kw_table *old = kw_policy_find_table(proposal->old, kw_bytes_of_text(table->name));
     return proposal->writers == KW_CHANGE_SEVERAL_WRITERS && old && !old->chosen && !table->chosen &&
-           kw_change_is_free(proposal, table, NULL) && kw_change_keeps_order(proposal, table) &&
-           !kw_change_turns_atomics(proposal, table) &&
+           kw_change_keeps_order(proposal, table) && keeps_atomics(proposal, table) &&
            kw_change_set_find_under_way(proposal->changes, table->name) == proposal->changes->count;
 }
 
@@ -68,7 +86,7 @@ find_dropped(const kw_change_proposal *proposal, const kw_table *table, kw_arena
     const kw_facts *facts = kw_admission_recorded(proposal->preview, table->number);
     *ret_paths = KW_ARENA_ARRAY(arena, const kw_path_facts *, facts ? facts->paths_count : 0);
     size_t count = can_drop(proposal, table) ? list_dropped(proposal, table, *ret_paths) : 0;
-    return count <= KW_CHANGE_PATHS_MAX ? count : 0;
+    return count <= KW_CHANGE_PATHS_MAX && are_alike(proposal, table, *ret_paths, count) ? count : 0;
 }
 
 size_t
@@ -96,29 +114,32 @@ begin(const kw_change_proposal *proposal, const kw_table *table, const kw_path_f
     kw_added_path *more = KW_ARENA_ARRAY(arena, kw_added_path, count);
     for (size_t i = 1; i < count; i++)
         more[i - 1] = (kw_added_path){paths[i]->name, rule_of(paths[i])};
-    return (kw_change_record){.table = table->name,
-                              .path = paths[0]->name,
-                              .given = rule_of(paths[0]),
-                              .now = rule_of(paths[0]),
-                              .under_way = true,
-                              .old = rule_of(&facts->paths[0]),
-                              .old_given = rule_of(&facts->paths[0]),
-                              .old_version = current,
-                              .new_version = current.number + 1,
-                              .place = KW_OLD(SPACED),
-                              .adds = true,
-                              .drops = true,
-                              .more = more,
-                              .more_count = count - 1,
-                              .writers = KW_CHANGE_SEVERAL_WRITERS,
-                              .step = 1,
-                              .goal = KW_OLD(ALONE),
-                              .holder = proposal->holder,
-                              .place_at_ms = now_ms,
-                              .started_ms = now_ms,
-                              .author = proposal->author,
-                              .reason = proposal->reason,
-                              .example = ""};
+    kw_change_record record = {.table = table->name,
+                               .path = paths[0]->name,
+                               .given = rule_of(paths[0]),
+                               .now = rule_of(paths[0]),
+                               .under_way = true,
+                               .old = rule_of(&facts->paths[0]),
+                               .old_given = rule_of(&facts->paths[0]),
+                               .old_version = current,
+                               .new_version = current.number + 1,
+                               .adds = true,
+                               .drops = true,
+                               .hints = paths[0]->hints,
+                               .more = more,
+                               .more_count = count - 1,
+                               .writers = KW_CHANGE_SEVERAL_WRITERS,
+                               .step = 1,
+                               .store_order = g_str_equal(facts->order, "store"),
+                               .holder = proposal->holder,
+                               .place_at_ms = now_ms,
+                               .started_ms = now_ms,
+                               .author = proposal->author,
+                               .reason = proposal->reason,
+                               .example = ""};
+    record.place = kw_change_copy_place(kw_change_ladder_of(&record));
+    record.goal = kw_change_first_place(record.store_order);
+    return record;
 }
 
 bool

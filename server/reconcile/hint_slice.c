@@ -100,7 +100,7 @@ find_hint(slice *self, const kw_row *row, kw_buffer *scratch, const kw_record **
     if (!kw_reader_decode(self->reader, self->primary, row, ret_record, ret_error))
         return false;
     scratch->size = 0;
-    if (!kw_path_has_record(hints->path, *ret_record))
+    if (!kw_placement_has_record(hints, *ret_record))
         return true;
     if (!kw_layout_encode(hints->layout, *ret_record, scratch, ret_error))
         return false;
@@ -206,7 +206,7 @@ keep_missing(slice *self, const kw_rows *rows)
         item *at = &self->items[i];
         if (find_hint(self, &rows->rows[i], &scratch, &record, &hint, &ignored) &&
             kw_bytes_equal(hint, at->hint) &&
-            kw_hints_newest_ms(self->request->hints->path, &rows->rows[i]) == at->newest_ms)
+            kw_hints_newest_ms(self->request->hints, &rows->rows[i]) == at->newest_ms)
             self->items[kept++] = *at;
     }
     self->count = kept;
@@ -279,7 +279,7 @@ judge_hint(slice *self, const item *at, const kw_row *row, kw_buffer *scratch)
     self->result.stale++;
     kw_hint_facts facts = {.hint_ms = at->hint_ms,
                            .earliest_ms = self->earliest_ms,
-                           .newest_ms = kw_hints_newest_ms(self->request->hints->path, row)};
+                           .newest_ms = kw_hints_newest_ms(self->request->hints, row)};
     if (self->request->repair && kw_stale_hint_can_be_deleted(self->call, self->table, &facts))
         self->writes[self->writes_count++] =
             kw_stale_hint_delete(self->call, self->request->hints, at->hint, at->hint_ms, self->call->arena);
@@ -341,7 +341,7 @@ add_row(slice *self, const kw_row *row, kw_buffer *scratch, item *ret_item, kw_e
         return true;
     ret_item->record = kw_reader_keep(self->reader, arena);
     ret_item->row = kw_arena_copy(arena, row->key);
-    ret_item->newest_ms = kw_hints_newest_ms(self->request->hints->path, row);
+    ret_item->newest_ms = kw_hints_newest_ms(self->request->hints, row);
     return true;
 }
 
@@ -461,11 +461,11 @@ look_at_time(slice *self)
 static kw_reader *
 reader_of_tuple(const slice *self)
 {
-    const kw_path *path = self->request->hints->path;
-    kw_pick *picks = KW_ARENA_ARRAY(self->call->arena, kw_pick, path->tuple_count);
-    for (size_t i = 0; i < path->tuple_count; i++)
-        picks[i].field = path->tuple[i];
-    return kw_reader_new(self->call, self->table, self->primary->path, picks, path->tuple_count,
+    const kw_placement *hints = self->request->hints;
+    kw_pick *picks = KW_ARENA_ARRAY(self->call->arena, kw_pick, hints->tuple_count);
+    for (size_t i = 0; i < hints->tuple_count; i++)
+        picks[i].field = hints->tuple[i];
+    return kw_reader_new(self->call, self->table, self->primary->path, picks, hints->tuple_count,
                          self->scratch);
 }
 

@@ -221,6 +221,33 @@ check_circular(const kw_table *table, const kw_placement *placement, kw_diagnost
     return good;
 }
 
+/* True if the field can change and is in the key. */
+static bool
+is_in_tuple(const compiling *self, const kw_layout *layout, size_t number)
+{
+    return layout->units[number] && !self->paths[0].layout->units[number];
+}
+
+static bool
+has_tuple(const compiling *self, const kw_layout *layout)
+{
+    bool has = false;
+    for (size_t number = 0; !has && number < self->table->fields_count; number++)
+        has = is_in_tuple(self, layout, number);
+    return has;
+}
+
+static void
+list_tuple(const compiling *self, kw_placement *placement)
+{
+    size_t count = 0, *tuple = KW_ARENA_ARRAY(self->policy->arena, size_t, self->table->fields_count);
+    for (size_t number = 0; number < self->table->fields_count; number++)
+        if (is_in_tuple(self, placement->layout, number))
+            tuple[count++] = number;
+    placement->tuple = tuple;
+    placement->tuple_count = count;
+}
+
 /* The placement of a path whose key rule does not change: every operation uses it. */
 static void
 place_alone(kw_path *path, kw_placement *placement)
@@ -313,7 +340,11 @@ place_dropped(const compiling *self, const kw_placing *placing, kw_placement *pl
     kw_path *path = KW_ARENA_NEW(self->policy->arena, kw_path);
     note_changing(self, placing);
     self->placements[0].role = placing->old_role; /* that of the primary path */
-    return kw_placed_dropped(self->policy, placing, self->table, path, placement, self->diagnostics);
+    if (!kw_placed_dropped(self->policy, placing, self->table, path, placement, self->diagnostics))
+        return false;
+    if (has_tuple(self, path->layout))
+        path->content = placement->content = KW_CONTENT_HINTS;
+    return true;
 }
 
 /* Appends the placements of paths that are being dropped. */
@@ -352,8 +383,11 @@ place_paths(compiling *self)
                                   "changed while the table is served");
     place_primary(self, self->placements);
     good = good && place_all_dropped(self, &count);
-    for (size_t index = 0; index < count; index++)
+    for (size_t index = 0; index < count; index++) {
         self->placements[index].number = index;
+        if (self->placements[index].content == KW_CONTENT_HINTS)
+            list_tuple(self, &self->placements[index]);
+    }
     table->placements = self->placements;
     table->placements_count = count;
     return good;
@@ -398,11 +432,11 @@ kw_placement_names_records(const kw_placement *placement)
 }
 
 bool
-kw_path_has_record(const kw_path *path, const kw_record *record)
+kw_placement_has_record(const kw_placement *placement, const kw_record *record)
 {
     bool complete = true;
-    for (size_t i = 0; complete && i < path->tuple_count; i++)
-        complete = record->values[path->tuple[i]].kind != KW_VALUE_NONE;
+    for (size_t i = 0; complete && i < placement->tuple_count; i++)
+        complete = record->values[placement->tuple[i]].kind != KW_VALUE_NONE;
     return complete;
 }
 
@@ -450,18 +484,11 @@ compile_each(const compiling *self)
     return association ? compile_path(self, table->paths_count++, association) && good : good;
 }
 
-/* The fields in the path's key that are not in the identity. */
+/* Notes that the path is a hint path if its key has a field that is not in the identity. */
 static void
-list_tuple(const compiling *self, kw_path *path)
+note_hints(const compiling *self, kw_path *path)
 {
-    const kw_layout *primary = self->paths[0].layout;
-    size_t count = 0, *tuple = KW_ARENA_ARRAY(self->policy->arena, size_t, self->table->fields_count);
-    for (size_t number = 0; number < self->table->fields_count; number++)
-        if (path->layout->units[number] && !primary->units[number])
-            tuple[count++] = number;
-    path->tuple = tuple;
-    path->tuple_count = count;
-    if (count == 0)
+    if (!has_tuple(self, path->layout))
         return;
     path->content = KW_CONTENT_HINTS;
     self->table->hint_paths_count++;
@@ -482,7 +509,7 @@ check_identities(const compiling *self)
         kw_path *path = &self->paths[index];
         if (path->unique ? check_unique(self->table, path->layout, self->diagnostics)
                          : check_identity(self->table, primary->layout, path->layout, self->diagnostics))
-            list_tuple(self, path);
+            note_hints(self, path);
         else
             good = false;
     }
@@ -496,28 +523,27 @@ number_tuples(const compiling *self)
 {
     kw_table *table = self->table;
     kw_arena *arena = self->policy->arena;
-    uint64_t *tuples = KW_ARENA_ARRAY(arena, uint64_t, table->hint_paths_count + 1);
+    uint64_t *tuples = KW_ARENA_ARRAY(arena, uint64_t, table->placements_count);
     uint8_t *bits = KW_ARENA_ARRAY(arena, uint8_t, table->fields_count);
-    size_t fields = 0, paths = 0;
+    size_t fields = 0, count = 0;
     memset(bits, KW_IN_NO_TUPLE, table->fields_count);
-    for (size_t index = 1; index < table->queried_paths_count; index++) {
-        const kw_path *path = &table->paths[index];
-        for (size_t each = 0; each < path->tuple_count; each++) {
-            uint8_t *bit = &bits[path->tuple[each]];
+    for (size_t index = 0; index < table->placements_count; index++) {
+        const kw_placement *placement = &table->placements[index];
+        if (!placement->role.put)
+            continue;
+        for (size_t each = 0; each < placement->tuple_count; each++) {
+            uint8_t *bit = &bits[placement->tuple[each]];
             if (*bit == KW_IN_NO_TUPLE && fields++ < KW_TUPLE_FIELDS_MAX)
                 *bit = (uint8_t)(fields - 1);
             if (*bit != KW_IN_NO_TUPLE)
-                tuples[paths] |= UINT64_C(1) << *bit;
+                tuples[count] |= UINT64_C(1) << *bit;
         }
-        if (path->unique)
-            table->unique_fields |= tuples[paths];
-        if (path->tuple_count && path->placements[0].role.put)
-            paths++;
-        else
-            tuples[paths] = 0;
+        if (placement->path->unique)
+            table->unique_fields |= tuples[count];
+        count += placement->content == KW_CONTENT_HINTS;
     }
     table->tuples = tuples;
-    table->tuples_count = paths;
+    table->tuples_count = count;
     table->tuple_bits = bits;
     return fields;
 }
@@ -528,16 +554,16 @@ check_hints_name_records(const compiling *self)
 {
     bool good = true;
     const kw_table *table = self->table;
-    for (size_t index = 1; index < table->queried_paths_count; index++)
+    for (size_t index = 0; index < table->placements_count; index++)
         for (size_t number = 0; number < table->fields_count; number++) {
-            const kw_path *path = &table->paths[index];
-            if (path->content == KW_CONTENT_HINTS && !path->unique && table->paths[0].layout->units[number] &&
-                kw_layout_holds_coarsely(path->layout, number))
-                good = kw_diagnostics_add(self->diagnostics, path->model->mark,
+            const kw_placement *placement = &table->placements[index];
+            if (placement->content == KW_CONTENT_HINTS && !placement->path->unique &&
+                table->paths[0].layout->units[number] && kw_layout_holds_coarsely(placement->layout, number))
+                good = kw_diagnostics_add(self->diagnostics, placement->path->model->mark,
                                           "remove the unit of the field, in all paths of the table",
                                           "path %s: field %s has a coarser unit in the key, so a row of this "
                                           "path does not say which record it leads to",
-                                          path->name, table->fields[number].name);
+                                          placement->path->name, table->fields[number].name);
         }
     return good;
 }
@@ -553,12 +579,22 @@ check_unique_tables(const compiling *self)
     return good;
 }
 
+/* Also those of paths that are being dropped. */
+static bool
+has_hints(const kw_table *table)
+{
+    bool has = false;
+    for (size_t index = 0; !has && index < table->placements_count; index++)
+        has = table->placements[index].content == KW_CONTENT_HINTS;
+    return has;
+}
+
 /* The hints of a record name its identity, and lead to its row in the primary path. */
 static bool
 settle_hint_paths(const compiling *self)
 {
     const kw_table *table = self->table;
-    if (table->hint_paths_count == 0)
+    if (!has_hints(table))
         return true;
     if (number_tuples(self) > KW_TUPLE_FIELDS_MAX)
         return kw_diagnostics_add(self->diagnostics, table->model->mark,

@@ -96,7 +96,8 @@ kw_placing_model(const kw_placing *placing, const kw_model_path *text, kw_arena 
 
 /* A path whose old key rule is compiled. */
 typedef struct renewing {
-    const kw_path *path;
+    const char *name;    /* of the path with this rule */
+    const kw_path *path; /* whose key rule replaces it; for a path that is dropped: the primary one */
     const kw_model_table *old_table;
     const kw_field_set *old_fields;
     const kw_layout *old;
@@ -104,7 +105,7 @@ typedef struct renewing {
     kw_diagnostics *diagnostics;
 } renewing;
 
-#define KEEP_FIELD "keep the field as it is until the change of the key rule has ended"
+#define KEEP_FIELD "keep the field as it is until the change has ended"
 
 static const kw_field_set *
 fields_of(const kw_model_table *model, kw_arena *arena)
@@ -133,20 +134,20 @@ check_field(const renewing *self, const kw_model_field *old)
     if (number < 0)
         return kw_diagnostics_add(
             self->diagnostics, self->path->model->mark, KEEP_FIELD,
-            "path %s: the old key rule uses field %s, which the new policy does not have", self->path->name,
+            "path %s: the old key rule uses field %s, which the new policy does not have", self->name,
             old->name);
     const kw_model_field *fresh = set->fields[number].model;
     if (old->type != fresh->type || old->unit != fresh->unit)
         return kw_diagnostics_add(self->diagnostics, fresh->mark, KEEP_FIELD,
                                   "path %s: the old key rule uses field %s, which has another type in the "
                                   "new policy",
-                                  self->path->name, old->name);
+                                  self->name, old->name);
     bool also_new = self->path->layout->units[number] != 0; /* otherwise see check_identity */
     return !also_new || same_column(old, fresh) ||
            kw_diagnostics_add(self->diagnostics, fresh->mark, KEEP_FIELD,
                               "path %s: the old key rule uses field %s, which has another column in the new "
                               "policy",
-                              self->path->name, old->name);
+                              self->name, old->name);
 }
 
 /* Each field that the old rule uses must still exist, with its type and column. */
@@ -172,8 +173,7 @@ compile_old(const renewing *self, const kw_field_set *fields, const kw_model_pat
     const kw_layout *layout = kw_layout_compile(fields, model, NULL, self->arena, found);
     if (!layout)
         kw_diagnostics_add(self->diagnostics, self->path->model->mark, KEEP_FIELD,
-                           "path %s: the old key rule cannot be used with the new policy: %s",
-                           self->path->name,
+                           "path %s: the old key rule cannot be used with the new policy: %s", self->name,
                            kw_diagnostics_kept(found) ? kw_diagnostics_get(found, 0)->message : "");
     return layout;
 }
@@ -191,7 +191,7 @@ compile_renewed(renewing *self, const kw_model_path *model)
             self->diagnostics, self->path->model->mark,
             "keep the fields of both key rules as they are until the change has ended",
             "path %s: with the fields of the new policy, the old key rule defines other row keys",
-            self->path->name);
+            self->name);
         return NULL;
     }
     return layout;
@@ -214,8 +214,11 @@ kw_placed_old(kw_policy *policy, const kw_placing *placing, const kw_path *path,
                                   "path %s: the policy with the old key rule has no such path of table %s",
                                   path->name, placing->table);
     g_ptr_array_add(policy->old_models, kw_model_ref(placing->old_model));
-    renewing self = {
-        .path = path, .old_table = old_table, .arena = policy->arena, .diagnostics = diagnostics};
+    renewing self = {.name = path->name,
+                     .path = path,
+                     .old_table = old_table,
+                     .arena = policy->arena,
+                     .diagnostics = diagnostics};
     const kw_model_path *model = placed_model(text, &placing->old, policy->arena);
     *ret_placement = (kw_placement){.path = path,
                                     .layout = compile_renewed(&self, model),
@@ -224,20 +227,6 @@ kw_placed_old(kw_policy *policy, const kw_placing *placing, const kw_path *path,
                                     .role = placing->old_role,
                                     .complete = placing->old_role.scan || placing->both_complete};
     return ret_placement->layout;
-}
-
-/* The placement of a hint path holds no records. */
-static bool
-check_dropped(const kw_table *table, const kw_path *path, kw_diagnostics *diagnostics)
-{
-    const kw_layout *primary = table->paths[0].layout;
-    for (size_t number = 0; number < table->fields_count; number++)
-        if (path->layout->units[number] && !primary->units[number])
-            return kw_diagnostics_add(diagnostics, table->model->mark, "keep the path",
-                                      "path %s: its key has fields that can change; such a path cannot be "
-                                      "dropped while the table is served",
-                                      path->name);
-    return true;
 }
 
 /* Needs no kw_placed_check: the previous policy has both the path and the primary path, and neither key rule
@@ -252,8 +241,11 @@ kw_placed_dropped(kw_policy *policy, const kw_placing *placing, const kw_table *
         return kw_diagnostics_add(diagnostics, table->model->mark, "drop a path that the previous policy has",
                                   "table %s: the previous policy has no path %s", table->name, placing->path);
     g_ptr_array_add(policy->old_models, kw_model_ref(placing->old_model));
-    renewing self = {
-        .path = table->paths, .old_table = old_table, .arena = policy->arena, .diagnostics = diagnostics};
+    renewing self = {.name = text->name,
+                     .path = table->paths,
+                     .old_table = old_table,
+                     .arena = policy->arena,
+                     .diagnostics = diagnostics};
     const kw_model_path *model = placed_model(text, &placing->now, policy->arena);
     kw_bytes store_table = kw_bytes_of_text(model->store_table);
     *ret_path = (kw_path){.table = table,
@@ -266,7 +258,7 @@ kw_placed_dropped(kw_policy *policy, const kw_placing *placing, const kw_table *
                           .model = model};
     *ret_placement = (kw_placement){
         .path = ret_path, .layout = ret_path->layout, .store_table = store_table, .role = placing->role};
-    return ret_path->layout && check_dropped(table, ret_path, diagnostics);
+    return ret_path->layout;
 }
 
 /* --- both key rules ------------------------------------------------------------------------------------- */

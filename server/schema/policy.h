@@ -66,6 +66,8 @@ typedef struct kw_placement {
     kw_content content;   /* that of the path */
     kw_scope scope;
     kw_role role;
+    const size_t *tuple; /* with HINTS: numbers of the fields in its key that are not in the identity */
+    size_t tuple_count;
     bool complete; /* has every acknowledged write, so that scans and earlier cursors can read it */
 } kw_placement;
 
@@ -77,8 +79,6 @@ struct kw_path {
     const kw_table *table;
     const char *name;
     kw_content content;
-    const size_t *tuple; /* numbers of the fields in its key that are not in the identity; only with HINTS */
-    size_t tuple_count;
     bool
         unique; /* with HINTS: the key is the tuple; a row is a claim, and names the one record that has it */
     const kw_placement *placements; /* [0] is the one that the policy describes */
@@ -99,7 +99,7 @@ struct kw_table {
     size_t paths_count;
     size_t queried_paths_count; /* these come first: queries can use them */
     size_t hint_paths_count;    /* with KW_CONTENT_HINTS; among the queried ones, never the first */
-    const uint64_t *tuples;     /* of the hint paths that puts write: a bit for each field of the tuple */
+    const uint64_t *tuples;     /* of the placements with hints that puts write: a bit for each field */
     size_t tuples_count;
     const uint8_t *tuple_bits; /* by field: the number of its bit in `tuples`; KW_IN_NO_TUPLE: it has none */
     uint64_t unique_fields;    /* those of the tuples of unique paths */
@@ -151,9 +151,9 @@ typedef struct kw_placing {
  * placing can replace. */
 const kw_model_path *kw_path_text(const kw_path *path);
 
-/* False if the key of the path has a field that can change, and the record lacks it: it is not in the path.
- */
-bool kw_path_has_record(const kw_path *path, const kw_record *record);
+/* False if the key of the placement has a field that can change, and the record lacks it: then it has no row
+ * there. */
+bool kw_placement_has_record(const kw_placement *placement, const kw_record *record);
 
 /* True if the path was added to a table with rows and does not have all of them yet: no query can read it. */
 bool kw_path_is_filling(const kw_path *path);

@@ -130,9 +130,9 @@ association_family(const create *self)
 }
 
 static const kw_family_spec *
-hint_family(const create *self, const kw_path *path)
+hint_family(const create *self, const kw_placement *placement)
 {
-    kw_family_spec *family = one_version_family(self, kw_hint_table_ttl_s(path, self->call->arena));
+    kw_family_spec *family = one_version_family(self, kw_hint_table_ttl_s(placement, self->call->arena));
     family->keep_deleted_cells = 0;
     return family;
 }
@@ -181,7 +181,7 @@ families_of(const create *self, const kw_placement *placement)
     case KW_CONTENT_LOCATORS:
         return association_family(self);
     case KW_CONTENT_HINTS:
-        return hint_family(self, placement->path);
+        return hint_family(self, placement);
     }
     g_assert_not_reached();
 }

@@ -117,7 +117,7 @@ make_keys(explain_put *self, const kw_table *table, const kw_record *record, kw_
         return false;
     self->keys = KW_ARENA_ARRAY(self->call->arena, kw_explained_key, table->placements_count);
     for (size_t i = 0; i < table->placements_count; i++)
-        if (table->placements[i].role.put && kw_path_has_record(table->placements[i].path, record) &&
+        if (table->placements[i].role.put && kw_placement_has_record(&table->placements[i], record) &&
             !make_key(self, &table->placements[i], record, &self->keys[self->count++], ret_error))
             return false;
     return true;

@@ -44,7 +44,8 @@ has_fields_of(const kw_path *path, const kw_record *key)
     size_t given = 0;
     for (size_t i = 0; i < path->table->fields_count; i++)
         given += key->values[i].kind != KW_VALUE_NONE;
-    return path->unique && given == path->tuple_count && kw_path_has_record(path, key);
+    return path->unique && given == path->placements->tuple_count &&
+           kw_placement_has_record(path->placements, key);
 }
 
 static const kw_path *
@@ -70,8 +71,9 @@ encode(get_unique *self, const kw_path *path, const kw_record *key, kw_hint *ret
 {
     g_auto(kw_buffer) scratch = KW_BUFFER_EMPTY;
     bool good = true;
-    for (size_t i = 0; good && i < path->tuple_count; i++)
-        good = kw_table_check_value(self->table, path->tuple[i], key->values[path->tuple[i]], ret_error);
+    for (size_t i = 0; good && i < path->placements->tuple_count; i++)
+        good = kw_table_check_value(self->table, path->placements->tuple[i],
+                                    key->values[path->placements->tuple[i]], ret_error);
     kw_record stored = kw_hints_stored(self->table, key, self->call->arena);
     return good &&
            kw_hint_encode(kw_path_scanned(path), &stored, &scratch, self->call->arena, ret_claim, ret_error);

@@ -5,17 +5,18 @@
 #include <inttypes.h>
 
 int64_t
-kw_hint_table_ttl_s(const kw_path *path, kw_arena *arena)
+kw_hint_table_ttl_s(const kw_placement *placement, kw_arena *arena)
 {
-    const kw_table *table = path->table;
-    int64_t *ttls = KW_ARENA_ARRAY(arena, int64_t, path->tuple_count);
-    bool keeps = path->unique; /* claims do not expire */
-    for (size_t i = 0; i < path->tuple_count; i++) {
-        const kw_model_family *family = kw_table_find_family(table, table->fields[path->tuple[i]].family);
+    const kw_table *table = placement->path->table;
+    int64_t *ttls = KW_ARENA_ARRAY(arena, int64_t, placement->tuple_count);
+    bool keeps = placement->path->unique; /* claims do not expire */
+    for (size_t i = 0; i < placement->tuple_count; i++) {
+        const kw_model_family *family =
+            kw_table_find_family(table, table->fields[placement->tuple[i]].family);
         ttls[i] = family ? family->ttl_seconds : 0;
         keeps = keeps || (family && family->min_versions > 0);
     }
-    int64_t ttl_s = kw_hint_ttl_s(ttls, (unsigned)path->tuple_count, keeps);
+    int64_t ttl_s = kw_hint_ttl_s(ttls, (unsigned)placement->tuple_count, keeps);
     return ttl_s <= INT32_MAX ? ttl_s : 0;
 }
 
@@ -35,7 +36,7 @@ static bool
 check_hints(const kw_placement *placement, const kw_family_spec *family, kw_arena *arena, kw_error *ret_error)
 {
     const kw_path *path = placement->path;
-    int64_t needed_s = kw_hint_table_ttl_s(path, arena);
+    int64_t needed_s = kw_hint_table_ttl_s(placement, arena);
     kw_bytes name = placement->store_table;
     const char *remedy =
         needed_s > 0 ? kw_arena_printf(arena, "give the family a ttl of at least %" PRId64 " s", needed_s)
@@ -49,11 +50,12 @@ check_hints(const kw_placement *placement, const kw_family_spec *family, kw_aren
 }
 
 static bool
-has_field(const kw_path *path, const kw_family_spec *family)
+has_field(const kw_placement *placement, const kw_family_spec *family)
 {
     bool has = false;
-    for (size_t i = 0; !has && i < path->tuple_count; i++)
-        has = kw_bytes_equal(path->table->fields[path->tuple[i]].family, kw_bytes_of_text(family->name));
+    const kw_field *fields = placement->path->table->fields;
+    for (size_t i = 0; !has && i < placement->tuple_count; i++)
+        has = kw_bytes_equal(fields[placement->tuple[i]].family, kw_bytes_of_text(family->name));
     return has;
 }
 
@@ -62,9 +64,9 @@ has_field(const kw_path *path, const kw_family_spec *family)
 static const kw_path *
 find_expiring(const kw_table *table, const kw_family_spec *family, kw_arena *arena)
 {
-    for (size_t i = 1; i < table->queried_paths_count; i++)
-        if (has_field(&table->paths[i], family) && kw_hint_table_ttl_s(&table->paths[i], arena) > 0)
-            return &table->paths[i];
+    for (size_t i = 0; i < table->placements_count; i++)
+        if (has_field(&table->placements[i], family) && kw_hint_table_ttl_s(&table->placements[i], arena) > 0)
+            return table->placements[i].path;
     return NULL;
 }
 
@@ -100,8 +102,7 @@ kw_hint_table_check(const kw_placement *placement, const kw_family_spec *family,
     case KW_CONTENT_HINTS:
         return check_hints(placement, family, arena, ret_error);
     case KW_CONTENT_RECORDS:
-        return path != path->table->paths || path->table->hint_paths_count == 0 ||
-               check_records(placement, family, arena, ret_error);
+        return path != path->table->paths || check_records(placement, family, arena, ret_error);
     case KW_CONTENT_LOCATORS:
         return true;
     }

@@ -7,7 +7,7 @@
 
 /* The TTL of the hints of a path if the families of the primary path have the settings of the policy, in
  * seconds; 0: none. */
-int64_t kw_hint_table_ttl_s(const kw_path *path, kw_arena *arena);
+int64_t kw_hint_table_ttl_s(const kw_placement *placement, kw_arena *arena);
 
 /* False, with REFUSED, if hints could expire too early. family: of the placement's store table, which holds
  * hints, or the records of the primary path. */

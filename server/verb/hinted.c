@@ -104,7 +104,7 @@ make_form(kw_hinted *hinted)
     size_t count;
     const kw_hinted_spec *spec = &hinted->spec;
     const kw_column *columns = kw_reader_columns(spec->reader, &count);
-    hinted->ordering = spec->path->table->ordering;
+    hinted->ordering = spec->placement->path->table->ordering;
     hinted->ordering.family = kw_arena_copy(hinted->arena, hinted->ordering.family);
     hinted->form = (kw_get){.max_versions = 1,
                             .era = spec->call->era,
@@ -117,13 +117,13 @@ make_form(kw_hinted *hinted)
 static void
 find_tuple_columns(kw_hinted *hinted)
 {
-    const kw_path *path = hinted->spec.path;
-    kw_column *columns = KW_ARENA_ARRAY(hinted->arena, kw_column, path->tuple_count);
-    for (size_t i = 0; i < path->tuple_count; i++) {
-        const kw_field *field = &path->table->fields[path->tuple[i]];
+    const kw_placement *hints = hinted->spec.placement;
+    kw_column *columns = KW_ARENA_ARRAY(hinted->arena, kw_column, hints->tuple_count);
+    for (size_t i = 0; i < hints->tuple_count; i++) {
+        const kw_field *field = &hints->path->table->fields[hints->tuple[i]];
         columns[i] = (kw_column){.family = field->family, .qualifier = field->qualifier};
     }
-    hinted->tuple = kw_columns_copy(columns, path->tuple_count, hinted->arena);
+    hinted->tuple = kw_columns_copy(columns, hints->tuple_count, hinted->arena);
 }
 
 kw_hinted *
@@ -132,10 +132,10 @@ kw_hinted_new(const kw_hinted_spec *spec)
     kw_hinted *hinted = g_new0(kw_hinted, 1);
     hinted->spec = *spec;
     hinted->account = kw_account_ref(spec->call->account);
-    hinted->limits = kw_hints_limits(spec->call, spec->path->table);
+    hinted->limits = kw_hints_limits(spec->call, spec->placement->path->table);
     hinted->arena = kw_arena_new_for(hinted->account, KW_MEMORY_ROWS);
     hinted->scratch = kw_arena_new_below(hinted->arena, KW_MEMORY_ROWS);
-    hinted->decoded = kw_record_new(spec->path->table, hinted->arena);
+    hinted->decoded = kw_record_new(spec->placement->path->table, hinted->arena);
     hinted->read = g_ptr_array_new_with_free_func(free_rows);
     make_form(hinted);
     find_tuple_columns(hinted);
@@ -203,7 +203,7 @@ look_at_time(kw_hinted *hinted)
         hinted->done(hinted->user, NULL);
     } else if (kw_deadline_passed(hinted->give_up_at)) {
         kw_error_set(&error, KW_UNAVAILABLE, "path %s: the store's clock is not known",
-                     hinted->spec.path->name);
+                     hinted->spec.placement->path->name);
         error.retry_after_ms = RETRY_AFTER_MS;
         hinted->done(hinted->user, &error);
     } else {
@@ -288,8 +288,8 @@ find_row(kw_hinted *hinted)
     const kw_record *records = &hinted->decoded;
     const kw_record_rows *found = NULL;
     /* A table with hint paths has no association, so this returns the rows at once. */
-    kw_rows_find(&call, hinted->spec.path->table, &records, 1, KW_ROWS_GET, KW_TIMESTAMP_NONE, row_found,
-                 &found);
+    kw_rows_find(&call, hinted->spec.placement->path->table, &records, 1, KW_ROWS_GET, KW_TIMESTAMP_NONE,
+                 row_found, &found);
     g_assert(found && found->count <= 1);
     return found->error || found->count == 0 ? NULL : found->rows;
 }
@@ -329,7 +329,7 @@ kw_hinted_added
 kw_hinted_add(kw_hinted *hinted, size_t range, const kw_row *row, kw_error *ret_error)
 {
     const kw_layout *layout = hinted->plan->ranges[range].placement->layout;
-    const kw_path *path = hinted->spec.path;
+    const kw_path *path = hinted->spec.placement->path;
     size_t most = KEY_BYTES_MOST - MIN(hinted->key_bytes, KEY_BYTES_MOST);
     if (hinted->count == hinted->most || (hinted->count > 0 && row->key.size > most))
         return KW_HINTED_FULL;
@@ -399,7 +399,7 @@ ask_for_tuples(kw_hinted *hinted)
             continue;
         of->is_large = true;
         hinted->gets[number].columns = hinted->tuple;
-        hinted->gets[number].columns_count = hinted->spec.path->tuple_count;
+        hinted->gets[number].columns_count = hinted->spec.placement->tuple_count;
         hinted->to_read[hinted->to_read_count++] = number;
     }
     if (hinted->to_read_count > 0)
@@ -432,7 +432,7 @@ arrived(void *user, kw_rows *rows, const kw_error *error)
 static bool
 is_late(const kw_hinted *hinted, kw_error *ret_error)
 {
-    const kw_path *path = hinted->spec.path;
+    const kw_path *path = hinted->spec.placement->path;
     const kw_hint_limits *limits = &hinted->limits;
     if (hinted->earliest_ms == KW_HINT_NO_TIME ||
         !kw_hint_query_is_late(hinted->spec.query->start_ms, hinted->earliest_ms, limits))
@@ -518,7 +518,7 @@ static kw_bytes
 identity_of(kw_hinted *hinted, const kw_record *found)
 {
     kw_buffer *to = &hinted->identity;
-    const kw_table *table = hinted->spec.path->table;
+    const kw_table *table = hinted->spec.placement->path->table;
     to->size = 0;
     for (size_t i = 0; i < table->fields_count; i++) {
         kw_value value = found->values[i];
@@ -592,7 +592,7 @@ look(kw_hinted *hinted, record *of)
         of->has_tuple = at != NOT_KNOWN;
         of->judged_at = of->has_tuple ? at : of->first;
         of->state = hinted->encoded.size ? ROW_IN_PATH : ROW_OUTSIDE;
-        of->newest_ms = kw_hints_newest_ms(hinted->spec.path, of->row);
+        of->newest_ms = kw_hints_newest_ms(hinted->spec.placement, of->row);
     }
 }
 

@@ -19,8 +19,8 @@
 typedef struct kw_hinted kw_hinted;
 
 typedef struct kw_hinted_spec {
-    const kw_call *call; /* of the scan */
-    const kw_path *path;
+    const kw_call *call;           /* of the scan */
+    const kw_placement *placement; /* whose hints are read */
     kw_reader *reader;    /* of the primary path; it has a scratch arena, and reads the fields of the tuple */
     kw_hint_query *query; /* of the scan; changes while records are returned */
     size_t row_bytes;     /* a larger row is not read */

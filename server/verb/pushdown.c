@@ -87,8 +87,8 @@ kw_pushdown_reader(kw_call *call, const kw_scan_request *request, const kw_plan 
     const kw_path *path = hints ? &query->table->paths[0] : plan->path;
     kw_reader *reader =
         kw_reader_new(call, query->table, path, request->picks, request->picks_count, scratch);
-    for (size_t i = 0; i < plan->path->tuple_count; i++)
-        kw_reader_need(reader, plan->path->tuple[i]);
+    for (size_t i = 0; i < plan->placements[0]->tuple_count; i++)
+        kw_reader_need(reader, plan->placements[0]->tuple[i]);
     for (size_t i = 0; i < query->table->fields_count; i++)
         if (query->bounds[i].count || query->range_field == (int)i || plan->clock == (int)i)
             kw_reader_need(reader, i);

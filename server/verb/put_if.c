@@ -172,7 +172,7 @@ found(void *user, const kw_atomic_rows *rows, const kw_error *error)
     if (is_derived(self))
         self->derivation = kw_partial_derivation(self->call, self->table, self->record, self->write.row,
                                                  &self->check, self->options.durability);
-    if (self->table->hint_paths_count && !self->derivation)
+    if (self->table->tuples_count && !self->derivation)
         kw_hints_write(self->call, self->table, &self->record, 1, self->options.durability, hints_written,
                        self);
     else

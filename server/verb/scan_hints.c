@@ -65,7 +65,7 @@ kw_scan_hints_new(kw_scan *scan, const kw_position *position)
     kw_scan_hints *hints = g_new0(kw_scan_hints, 1);
     size_t buffer = (size_t)kw_limits_scan_buffer_bytes(&kw_policy_model(scan->call.policy)->limits);
     kw_hinted_spec spec = {.call = &scan->call,
-                           .path = scan->plan->path,
+                           .placement = scan->plan->placements[0],
                            .reader = scan->reader,
                            .query = &scan->request.hints,
                            .row_bytes = kw_scan_max_row_bytes(scan),

@@ -62,7 +62,7 @@ split_by_sample(const kw_create_request *request, const kw_placement *placement,
     kw_bytes *keys;
     kw_record *sample = KW_ARENA_ARRAY(arena, kw_record, request->sample_count);
     for (size_t i = 0; i < request->sample_count; i++)
-        if (kw_path_has_record(placement->path, &request->sample[i]))
+        if (kw_placement_has_record(placement, &request->sample[i]))
             sample[i] = request->sample[i];
     if (!kw_layout_splits_of_sample(placement->layout, sample, request->sample_count, request->split_regions,
                                     arena, &keys, &ret_splits->count, ret_error))

@@ -177,10 +177,13 @@ class HintSteps(ComingBackCase):
 
     # --- the path is dropped ----------------------------------------------------------------------
 
-    @unittest.skipUnless(ONE_WRITER, "with several writers, the path cannot be dropped")
+    def drop(self, gateway):
+        apply(gateway, self.tables())
+        wait_until_ended(gateway, "orders")
+
     def test_dropped(self):
         gateway = self.start(BY_STATE)
-        apply(gateway, self.tables())
+        self.drop(gateway)
         self.put(gateway, ROWS)
         self.expect(gateway, 2 * ROWS)
         self.refuse(gateway, self.tables(BY_STATE), "table orders, path by_state: the path was dropped, and its store table")
@@ -191,13 +194,12 @@ class HintSteps(ComingBackCase):
         self.add(gateway, self.tables(other, BY_STATE))
         self.expect(gateway, 2 * ROWS, "by_state")
 
-    @unittest.skipUnless(ONE_WRITER, "with several writers, the path cannot be dropped")
     def test_dropped_after_the_export(self):
         """An import of the older catalog serves the path again. A scrub finds the rows that it lacks, and writes them."""
         gateway = self.start(BY_STATE)
         file = os.path.join(gateway.folder, "catalog.txt")
         keyway(gateway, "catalog", "export", file)
-        apply(gateway, self.tables())
+        self.drop(gateway)
         self.put(gateway, ROWS)
         self.lose_catalog(gateway)
         keyway(gateway, "catalog", "import", file)
@@ -205,12 +207,27 @@ class HintSteps(ComingBackCase):
         keyway(gateway, "scrub", "orders", "--repair", code=None)
         self.expect(gateway, 2 * ROWS, "by_state")
 
-    @unittest.skipIf(ONE_WRITER, "with one writer, the path can be dropped")
-    def test_not_dropped(self):
+    @unittest.skipIf(ONE_WRITER, "with one writer, a file can drop the path")
+    def test_dropped_by_a_file(self):
         gateway = self.start(BY_STATE)
-        self.refuse(gateway, self.tables(), "table orders, path by_state: the path cannot be dropped while the table has rows, "
-                    "because its key has fields that can change; restore the path, or copy the rows to a new table")
+        self.restart(gateway, self.settings(tables=self.tables(BY_STATE)))
+        gateway.write_policy(self.settings(tables=self.tables()))
+        with self.assertRaises(KeywayError) as caught:
+            gateway.admin().reload()
+        self.assertIn("restore the path, or drop it while the table is in use", caught.exception.message)
         self.expect(gateway, path="by_state")
+
+    @unittest.skipIf(ONE_WRITER, "with one writer, the path is dropped at once")
+    def test_dropped_with_another(self):
+        gateway = self.start(BY_STATE, "by_n: {key: [{field: n}, {field: no}, {field: seller}]}")
+        plan = apply(gateway, self.tables(BY_STATE), dry_run=True).plan
+        self.assertIn(f"path by_n: its hints stay in store table {self.name}_by_n (layout 1) until `keyway forget", plan)
+        self.refuse(gateway, self.tables(BY_STATE, more="    atomics: false\n"), "with a policy that changes nothing else of the table's paths")
+        self.drop(gateway)
+        data = gateway.data()
+        self.assertEqual([path.name for path in data.describe("orders").paths], ["primary"])
+        data.close()
+        self.expect(gateway)
 
     # --- changes of the table ---------------------------------------------------------------------
 

@@ -235,11 +235,11 @@ note_choices(explaining_put *self, const kw_explained_key *keys, size_t count)
 }
 
 static bool
-has_any(const kw_path *path, const kw_record *record)
+has_any(const kw_placement *placement, const kw_record *record)
 {
     bool any = false;
-    for (size_t i = 0; !any && i < path->tuple_count; i++)
-        any = record->values[path->tuple[i]].kind != KW_VALUE_NONE;
+    for (size_t i = 0; !any && i < placement->tuple_count; i++)
+        any = record->values[placement->tuple[i]].kind != KW_VALUE_NONE;
     return any;
 }
 
@@ -250,13 +250,14 @@ note_absent(explaining_put *self)
 {
     for (size_t i = 1; i < self->table->queried_paths_count; i++) {
         const kw_path *path = &self->table->paths[i];
-        if (kw_path_has_record(path, &self->record) && !path->unique)
+        if (kw_placement_has_record(path->placements, &self->record) && !path->unique)
             continue;
         self->notes[self->notes_count++] = kw_bytes_of_text(kw_arena_printf(
             self->exchange->call.arena,
-            kw_path_has_record(path, &self->record) ? "path %s: the put is refused if another record has the "
-                                                      "same values of the fields in this key"
-            : has_any(path, &self->record)
+            kw_placement_has_record(path->placements, &self->record)
+                ? "path %s: the put is refused if another record has the "
+                  "same values of the fields in this key"
+            : has_any(path->placements, &self->record)
                 ? "path %s: the put reads the fields in its key that are not given; if the record has them, "
                   "it gets a row here"
                 : "path %s: a put that gives no field in its key that can change writes no row here",

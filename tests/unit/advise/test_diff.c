@@ -166,7 +166,7 @@ KW_TEST(test_hints, "/advise/diff/hints")
     ASSERT_CONTAINS(added, "  path by_s is new (layout 1, ");
     ASSERT_CONTAINS(added, ")\n" REJECTED COPIED);
     ASSERT_CONTAINS(dropped, "  path by_s is removed; its store table t_by_s remains unchanged; on HBase, "
-                             "rejected if the table holds rows\n");
+                             "policy.source file rejects this if the table holds rows\n");
     g_autofree char *changed = diff(with, HINTS("    paths: {by_s: {key: [{hash: s}, s, a, n]}}\n"));
     ASSERT_CONTAINS(changed, REJECTED REJECTED_TOO);
     g_autofree char *primary = diff(with, "    fields: {a: string, s: string, n: int}\n    key: [a, n]\n"

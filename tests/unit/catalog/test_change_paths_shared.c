@@ -358,6 +358,37 @@ KW_TEST(test_drop, "/catalog/paths-added-by-several/drop")
     drop(BASE TWO_PATHS, STAMP BASE);
 }
 
+/* The table keeps its order. */
+static void
+drop_hints(const char *order, bool store_order)
+{
+    g_autofree char *text = g_strconcat(order, BASE, NULL), *before = g_strconcat(text, BY_N, NULL);
+    adding *self = adding_new_hints(before, text, store_order);
+    self->record.drops = true;
+    self->record.goal = kw_change_first_place(store_order);
+    town_put(self->in, "t_by_n", "row");
+    g_assert_cmpint(gateway_check(self->a, self->text), ==, KW_REFUSED);
+    gateway_assert_text(self->a, "or drop it while the table is in use");
+    kw_change_place below = store_order ? KW_OLD(MARKED) : KW_OLD(HINTING);
+    g_assert_cmpint(try_step(self, below), ==, KW_REFUSED);
+    WALK(self, KW_OLD(BOTH));
+    town_assert_facts(self->in, "\"store_table\":\"t_by_n\",\"state\":\"filling\"", true);
+    WALK(self, below);
+    if (!store_order)
+        WALK(self, KW_OLD(ALONE));
+    g_assert_cmpint(try_end(self, true), ==, KW_OK);
+    town_assert_facts(self->in, "\"store_table\":\"t_by_n\",\"state\":\"retired\"", true);
+    town_assert_facts(self->in, store_order ? "\"order\":\"store\"" : "\"order\":\"stamp\"", true);
+    serve(self, self->b, self->text);
+    adding_free(self);
+}
+
+KW_TEST(test_drop_hints, "/catalog/paths-added-by-several/drop-hints")
+{
+    drop_hints("", true);
+    drop_hints(STAMP, false);
+}
+
 /* The holder ends the drop of these paths, and the other gateways follow, one after another. */
 static void
 drop_while_several_follow(adding *self, const char *path, const char *store_table, bool several)

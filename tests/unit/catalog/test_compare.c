@@ -140,9 +140,8 @@ static const test_case cases[] = {
     {"hint path added to an empty table, its store table holds rows", BASE, BASE BY_N, "t_by_n",
      "the store table t_by_n holds rows that were not written under this path", true},
     {"hint path dropped", BASE BY_N, BASE, "t",
-     "table t, path by_n: the path cannot be dropped while the table has rows, because its key has fields "
-     "that "
-     "can change; restore the path, or copy the rows to a new table",
+     "table t, path by_n: its key has fields that can change; while the table has rows, restore the path, "
+     "or drop it while the table is in use",
      true},
     {"hint path dropped from an empty table", BASE BY_N, BASE, "", NULL, true},
     {"hint path's rule", BASE BY_N,

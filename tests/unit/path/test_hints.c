@@ -75,7 +75,7 @@ KW_TEST(test_schema, "/path/hints/schema")
     g_assert_cmpint(table->paths[0].content, ==, KW_CONTENT_RECORDS);
     g_assert_cmpint(table->paths[1].content, ==, KW_CONTENT_HINTS);
     g_assert_cmpuint(table->hint_paths_count, ==, 2);
-    g_assert_cmpuint(table->paths[2].tuple_count, ==, 2);
+    g_assert_cmpuint(table->paths[2].placements->tuple_count, ==, 2);
     g_assert_cmphex(table->tuples[0] & table->tuples[1], ==, 0);
     g_assert_cmpint(kw_table_default_order(table), ==, KW_WRITE_ORDER_STORE);
     g_assert_cmpuint(desk_table(self.desk, "pairs")->hint_paths_count, ==, 1);

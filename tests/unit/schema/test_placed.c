@@ -224,6 +224,34 @@ KW_TEST(test_primary_while_added, "/schema/placed/primary-while-added")
 
 /* Rows of a path whose key rule chooses a bucket at each put cannot be copied, nor can rows be copied from
  * such a path. */
+/* While a hint path is dropped, puts write its hints, so that its fields count as those of a tuple. */
+KW_TEST(test_dropped_hints, "/schema/placed/dropped-hints")
+{
+    kw_model *old = model_of(OLD "    paths: {by_n: {key: [field: n, field: id]}}\n");
+    kw_placing placing = {.table = "t",
+                          .path = "by_n",
+                          .given = {1, "t_by_n"},
+                          .now = {1, "t_by_n"},
+                          .change = KW_TABLE_DROPS,
+                          .old_model = old,
+                          .role = {.put = 1},
+                          .old_role = ROLE_ALL};
+    for (unsigned writes = 0; writes <= 1; writes++) {
+        placing.role.put = (uint8_t)writes;
+        g_autoptr(kw_policy) policy = placed(OLD, &placing, 1);
+        const kw_table *table = kw_policy_table(policy, 0);
+        g_assert_cmpuint(table->paths_count, ==, 1);
+        g_assert_cmpuint(table->placements_count, ==, 2);
+        g_assert_cmpint(table->placements[1].content, ==, KW_CONTENT_HINTS);
+        g_assert_cmpint(table->placements[1].path->content, ==, KW_CONTENT_HINTS);
+        g_assert_cmpuint(table->tuples_count, ==, writes);
+        g_assert_cmpint(table->tuple_bits[1], ==, writes ? 0 : KW_IN_NO_TUPLE);
+    }
+    assert_refused("    fields: {id: string}\n    key: [field: id]\n", &placing,
+                   "path by_n: the old key rule uses field n, which the new policy does not have");
+    kw_model_unref(old);
+}
+
 KW_TEST(test_added_with_choices, "/schema/placed/added-with-choices")
 {
 #define RANDOM "salt: {algorithm: random, buckets: 4}"

@@ -233,10 +233,11 @@ KW_TEST(test_hint_paths, "/schema/snapshot/hint_paths")
         test_policy(CHANGING "    key: [{field: id}]\n    paths: {p: {key: [{field: n}, {field: id}]}}\n");
     const kw_table *table = kw_policy_table(policy, 0);
     g_assert_cmpuint(table->hint_paths_count, ==, 1);
+    g_assert_cmpuint(table->tuples_count, ==, 1);
     g_assert_cmpint(table->paths[1].content, ==, KW_CONTENT_HINTS);
-    g_assert_cmpuint(table->paths[1].tuple_count, ==, 1);
-    g_assert_cmpstr(table->fields[table->paths[1].tuple[0]].name, ==, "n");
-    g_assert_cmpuint(table->tuple_bits[table->paths[1].tuple[0]], ==, 0);
+    g_assert_cmpuint(table->paths[1].placements->tuple_count, ==, 1);
+    g_assert_cmpstr(table->fields[table->paths[1].placements->tuple[0]].name, ==, "n");
+    g_assert_cmpuint(table->tuple_bits[table->paths[1].placements->tuple[0]], ==, 0);
     g_assert_cmpuint(table->tuples[0], ==, 1);
     assert_refused(CHANGING "    key: [{field: id}]\n    paths: {p: {key: [{field: c}, {field: id}]}}\n",
                    "path p: field c is a counter");
@@ -262,8 +263,8 @@ KW_TEST(test_unique_paths, "/schema/snapshot/unique_paths")
     const kw_path *path = &table->paths[1];
     g_assert_true(path->unique && !table->paths[2].unique);
     g_assert_cmpint(path->content, ==, KW_CONTENT_HINTS);
-    g_assert_cmpuint(path->tuple_count, ==, 1);
-    g_assert_cmpuint(table->unique_fields, ==, UINT64_C(1) << table->tuple_bits[path->tuple[0]]);
+    g_assert_cmpuint(path->placements->tuple_count, ==, 1);
+    g_assert_cmpuint(table->unique_fields, ==, UINT64_C(1) << table->tuple_bits[path->placements->tuple[0]]);
     assert_refused(UNIQUE("[n, id]"),
                    "path p: field id is part of the primary key; the key of a path with unique");
     assert_refused(UNIQUE("[{field: {name: ts, unit: s}}]"),
