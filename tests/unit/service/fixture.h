@@ -8,6 +8,7 @@ typedef struct service_fixture {
     const kw_table *table;
     kw_loop *loop;
     kw_service_worker worker;
+    kw_snapshot snapshot; /* without rules about access */
     kw_exchange exchange;
 } service_fixture;
 
