@@ -68,23 +68,27 @@ names_of(const kw_table *table, kw_hint_fields fields, kw_arena *arena)
     return names;
 }
 
-/* is_allowed: by the policy, but not with its timestamp. */
 static bool
-refuse_partial(const kw_table *table, const kw_record *record, bool is_allowed, kw_error *ret_error)
+refuse_partial(const kw_table *table, const kw_record *record, kw_error *ret_error)
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_hint_fields fields = kw_hints_given(table, record);
     kw_hint_fields touched = kw_hints_put_of(table, record).touched;
     const char *given = names_of(table, fields, arena), *missing = names_of(table, touched & ~fields, arena);
-    if (!is_allowed)
-        return kw_error_set(ret_error, KW_REFUSED,
-                            "table %s: put %s together with %s: paths of the table have these fields in "
-                            "their keys. Puts of some of them need atomics: true in the table's policy",
-                            table->name, missing, given);
     return kw_error_set(ret_error, KW_REFUSED,
-                        "table %s: put %s together with %s, or remove the timestamp: paths of the table "
-                        "have these fields in their keys",
+                        "table %s: put %s together with %s: paths of the table have these fields in "
+                        "their keys. Puts of some of them need atomics: true in the table's policy",
                         table->name, missing, given);
+}
+
+static bool
+refuse_timestamp(const kw_table *table, const kw_record *record, kw_error *ret_error)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    return kw_error_set(ret_error, KW_REFUSED,
+                        "table %s: a put of %s takes no timestamp, because paths of the table have these "
+                        "fields in their keys; remove the timestamp",
+                        table->name, names_of(table, kw_hints_given(table, record), arena));
 }
 
 bool
@@ -106,12 +110,10 @@ check_counters(const kw_call *call, const kw_table *table, const kw_record *reco
 }
 
 static bool
-check_partial(const kw_call *call, const kw_table *table, const kw_record *record, bool has_timestamp,
-              kw_error *ret_error)
+check_partial(const kw_call *call, const kw_table *table, const kw_record *record, kw_error *ret_error)
 {
-    bool is_allowed = kw_atomic_is_allowed(call, table);
-    if (!is_allowed || has_timestamp)
-        return refuse_partial(table, record, is_allowed, ret_error);
+    if (!kw_atomic_is_allowed(call, table))
+        return refuse_partial(table, record, ret_error);
     if (!check_counters(call, table, record, ret_error))
         return false;
     bool held = table->ordering.regime.atomics == KW_ATOMICS_HELD;
@@ -127,16 +129,9 @@ kw_hints_check_put(const kw_call *call, const kw_table *table, const kw_record *
     if (table->tuples_count == 0)
         return true;
     kw_hint_put put = kw_hints_put_of(table, record);
-    if (put.part == KW_HINT_PARTIAL)
-        return check_partial(call, table, record, has_timestamp, ret_error);
-    if (put.part == KW_HINT_FULL && has_timestamp) {
-        g_autoptr(kw_arena) arena = kw_arena_new();
-        return kw_error_set(ret_error, KW_REFUSED,
-                            "table %s: a put of %s takes no timestamp, because paths of the table have these "
-                            "fields in their keys; remove the timestamp",
-                            table->name, names_of(table, kw_hints_given(table, record), arena));
-    }
-    return true;
+    if (put.part != KW_HINT_OUTSIDE && has_timestamp)
+        return refuse_timestamp(table, record, ret_error);
+    return put.part != KW_HINT_PARTIAL || check_partial(call, table, record, ret_error);
 }
 
 kw_hint_fields

@@ -105,8 +105,8 @@ KW_TEST(test_refused, "/path/hints/refused")
 {
     bed self = bed_new(true);
     self.desk->options = (kw_write_options){.has_timestamp = true, .timestamp = 5};
-    assert_refused(&self, "id=a status=new", "put n together with status");
-    assert_refused(&self, "id=a seller=s n=1", "put status together with seller, n");
+    assert_refused(&self, "id=a status=new", "a put of status takes no timestamp");
+    assert_refused(&self, "id=a seller=s n=1", "a put of seller, n takes no timestamp");
     assert_refused(&self, "id=a seller=s", "takes no timestamp");
     assert_rows(&self, 0, 0, 0);
     g_assert_cmpint(desk_put(self.desk, "orders", "id=a")->outcome, ==, KW_OUTCOME_OK);

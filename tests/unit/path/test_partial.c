@@ -237,8 +237,9 @@ KW_TEST(test_refused, "/path/partial/refused")
             assert_fails(&self, "unstamped", "id=a status=new", KW_REFUSED,
                          "some of them need atomics: true");
         self.desk->options = (kw_write_options){.has_timestamp = true, .timestamp = 5};
-        assert_fails(&self, "stamped", "id=a status=new", KW_REFUSED,
-                     "put n together with status, or remove the timestamp");
+        assert_fails(
+            &self, "stamped", "id=a status=new", KW_REFUSED,
+            "a put of status takes no timestamp, because paths of the table have these fields in their keys");
         g_assert_cmpuint(self.control->operations, ==, 0);
         desk_free(self.desk);
     }
