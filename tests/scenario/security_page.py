@@ -39,6 +39,13 @@ def plain(printed):
     return re.sub(r"request [0-9a-f-]+\.", "request ID.", printed)
 
 
+def is_leaf(folder, name):
+    """True if the holder of the certificate cannot sign others."""
+    text = subprocess.run(["openssl", "x509", "-in", f"{name}.pem", "-noout", "-text"], cwd=folder, text=True, check=True,
+                          capture_output=True).stdout
+    return text.count("Basic Constraints: critical") == 1 and "CA:FALSE" in text and "CA:TRUE" not in text
+
+
 def main():
     with open(PAGE, encoding="utf-8") as file:
         text = file.read()
@@ -67,6 +74,10 @@ def main():
                     if plain(printed) != plain(expected) or (command.startswith("openssl") and ended.returncode):
                         failed += 1
                         print(f"$ {command}\n--- printed\n{printed}--- but the page shows\n{expected}---")
+            for name in ("server", "shop-1"):
+                if not is_leaf(folder, name):
+                    failed += 1
+                    print(f"{name}.pem can sign other certificates")
         finally:
             if background:
                 background.terminate()
