@@ -130,29 +130,36 @@ kw_session_uncount(kw_session *session)
     g_clear_pointer(&session->counted_peer, g_free);
 }
 
-/* The principal of a verified client certificate. Names that cannot be those of a principal are left out. */
-static void
-set_principal(kw_session *session)
+/* The principal of a verified client certificate. Names that cannot be those of a principal are left out.
+ * NULL if no name is left. */
+static const kw_principal *
+set_principal(kw_session *session, const char *const *names)
 {
-    const char *const *names = kw_tls_peer_names(session->tls);
     kw_principal *principal = kw_principal_new(KW_PRINCIPAL_CERTIFICATE);
-    for (size_t i = 0; names && names[i]; i++)
+    for (size_t i = 0; names[i]; i++)
         kw_principal_add(principal, names[i]);
-    if (principal->count > 0)
+    if (principal->count > 0) {
         kw_session_set_principal(session, principal);
-    else
-        kw_principal_free(principal);
+        return principal;
+    }
+    kw_principal_free(principal);
+    return NULL;
 }
 
+/* A certificate without a subject counts by its first alternative name; one without any name does not count,
+ * like no certificate. */
 void
 kw_session_identify(kw_session *session)
 {
     kw_net *net = session->worker->net;
     size_t most = session->worker->limits.peer_connections;
+    const char *const *names = kw_tls_peer_names(session->tls);
+    const kw_principal *principal = names ? set_principal(session, names) : NULL;
     const char *subject = kw_tls_peer(session->tls);
+    if (!subject && principal)
+        subject = kw_principal_name(principal);
     if (!subject)
         return;
-    set_principal(session);
     char *name = g_strconcat("certificate ", subject, NULL);
     if (!kw_peers_enter(net->peers, name, most)) {
         kw_metrics_add(KW_METRIC_connections_refused_peer, 1);

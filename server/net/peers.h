@@ -1,6 +1,6 @@
 /* Counts the connections of each peer, so that a limit keeps one peer from using up all connections. A peer
- * is the subject of a verified client certificate, or without one an IPv4 address or an IPv6 /64 network. A
- * single host can use all addresses of a /64 network. Any thread. */
+ * is the subject of a verified client certificate (its first name if the subject is empty), or without one an
+ * IPv4 address or an IPv6 /64 network. A single host can use all addresses of a /64 network. Any thread. */
 #pragma once
 
 #include <stdbool.h>

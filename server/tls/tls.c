@@ -155,6 +155,7 @@ fail(kw_tls *tls, const char *what, kw_error *ret_error)
     return kw_error_set(ret_error, KW_UNAVAILABLE, "tls: %s failed: %s", what, reason);
 }
 
+/* NULL: the subject is empty. */
 static char *
 subject_of(X509 *certificate)
 {
@@ -163,7 +164,7 @@ subject_of(X509 *certificate)
     X509_NAME_print_ex(text, X509_get_subject_name(certificate), 0, XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB);
     char *data;
     long size = BIO_get_mem_data(text, &data);
-    char *copy = OPENSSL_strndup(data, (size_t)size);
+    char *copy = size > 0 ? OPENSSL_strndup(data, (size_t)size) : NULL;
     BIO_free(text);
     return copy;
 }

@@ -60,5 +60,6 @@ bool kw_tls_established(const kw_tls *tls);
 #define KW_TLS_NAMES_MAX 64
 const char *const *kw_tls_peer_names(const kw_tls *tls);
 
-/* Subject of the verified peer certificate ("CN=..."), or NULL. Borrowed. */
+/* Subject of the verified peer certificate ("CN=..."). NULL if it is empty, or without a verified
+ * certificate. Borrowed. */
 const char *kw_tls_peer(const kw_tls *tls);

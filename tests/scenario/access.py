@@ -62,8 +62,8 @@ def openssl(*arguments):
     subprocess.run(["openssl", *arguments], check=True, capture_output=True, cwd=FOLDER)
 
 
-def leaf(name, common_name, names):
-    openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", f"/O=Keyway/CN={common_name}",
+def leaf(name, subject, names):
+    openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", subject,
             "-addext", f"subjectAltName={names}", "-keyout", f"{name}.key", "-out", f"{name}.csr")
     openssl("x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2",
             "-copy_extensions", "copy", "-out", f"{name}.pem")
@@ -74,9 +74,10 @@ def setUpModule():
     FOLDER = tempfile.mkdtemp(prefix="keyway-access-")
     openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", "/CN=ca",
             "-keyout", "ca.key", "-out", "ca.pem")
-    leaf("server", "server", "DNS:localhost,IP:127.0.0.1")
+    leaf("server", "/CN=server", "DNS:localhost,IP:127.0.0.1")
+    leaf("subjectless", "/", "DNS:subjectless.example")
     for name in CALLERS:
-        leaf(name, f"{name}-1", f"DNS:{name}.example")
+        leaf(name, f"/O=Keyway/CN={name}-1", f"DNS:{name}.example")
 
 
 def tearDownModule():
@@ -205,13 +206,15 @@ class Access(unittest.TestCase):
             caller.close()
 
     def test_names(self):
-        """Certificates by common name and by alternative name; the user of a Unix socket."""
+        """Certificates by common name and by alternative name, even without a subject; the user of a Unix socket."""
         user = "unix:root" if os.getuid() == 0 else f"unix:{os.getuid()}"
-        with Gateway(policy({"by_name": "[san=view.example]", "by_user": f'["{user}"]', "group": f'["unix-group:{os.getgid()}"]'},
+        groups = {"by_name": "[san=view.example, san=subjectless.example]", "by_user": f'["{user}"]',
+                  "group": f'["unix-group:{os.getgid()}"]'}
+        with Gateway(policy(groups,
                             ["who: by_name, tables: events, may: read", "who: by_user, tables: invoices, may: write",
                              "who: [group], tables: events_old, may: write"])) as gateway:
             self.assertEqual(gateway.data(listener=1).tables(), ["invoices", "events_old"])
-            for name, tables in (("view", ["events"]), ("read", [])):
+            for name, tables in (("view", ["events"]), ("subjectless", ["events"]), ("read", [])):
                 caller = Caller(gateway, name)
                 self.assertEqual(caller.call("tables"), tables)
                 caller.close()
