@@ -1,5 +1,6 @@
 #include "access/audit.h"
 
+#include "access/principal.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
@@ -12,16 +13,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define DENIALS_MAX 100 /* in a second */
-#define NAME_MAX_SHOWN 128
+#define LIMITED_MAX 100 /* lines of one kind in a second */
+#define TEXT_MAX_SHOWN KW_PRINCIPAL_NAME_MAX
+
+/* A kind of lines that any caller can cause. */
+typedef struct limited_kind {
+    const char *key; /* of the number of those without a line */
+    kw_log_limit limit;
+    uint64_t unlogged; /* those that no line counts yet */
+} limited_kind;
 
 struct kw_audit {
     char *file;
     kw_mutex lock;  /* guards the next four */
     int descriptor; /* -1: not open */
     bool torn;      /* the last line is incomplete */
-    kw_log_limit denials;
-    uint64_t unlogged; /* denials that no line counts yet */
+    limited_kind logins, denials;
     _Atomic bool failing;
 };
 
@@ -48,6 +55,8 @@ kw_audit_open(const char *file, kw_error *ret_error)
     kw_audit *audit = g_new0(kw_audit, 1);
     audit->file = g_strdup(file);
     audit->descriptor = -1;
+    audit->logins.key = "logins_before";
+    audit->denials.key = "denied_before";
     kw_mutex_init(&audit->lock);
     if (open_file(audit, ret_error))
         return audit;
@@ -76,26 +85,25 @@ kw_audit_close(kw_audit *audit)
 
 /* --- a line -------------------------------------------------------------------------------------- */
 
-/* A name that is not UTF-8 or is long is not shown whole: nobody has a role for it. */
+/* Ends with "..." where the text is too long or not UTF-8: no table and no principal has such a name. */
 static void
 add_text(GString *line, const char *key, kw_bytes text)
 {
-    size_t size = kw_utf8_valid(text) ? MIN(text.size, NAME_MAX_SHOWN) : 0;
+    uint32_t c;
+    size_t shown = 0, size;
     if (text.size == 0)
         return;
     g_string_append_printf(line, ",\"%s\":\"", key);
-    for (size_t i = 0; i < size; i++) {
-        uint8_t byte = text.data[i];
-        if (byte < 0x20 || byte == 0x7f || byte == '"' || byte == '\\')
-            g_string_append_printf(line, "\\u%04x", byte);
+    for (; shown < text.size; shown += size) {
+        kw_bytes rest = kw_bytes_skip(text, shown);
+        if (!kw_utf8_next(rest, &c, &size) || shown + size > TEXT_MAX_SHOWN)
+            break;
+        if (kw_utf8_is_control(c) || c == '"' || c == '\\')
+            g_string_append_printf(line, "\\u%04x", c);
         else
-            g_string_append_c(line, (char)byte);
+            g_string_append_len(line, (const char *)rest.data, (gssize)size);
     }
-    while (size > 0 && size < text.size && !kw_utf8_valid(kw_bytes_of(text.data, size))) {
-        size--; /* a character that was cut */
-        g_string_truncate(line, line->len - 1);
-    }
-    g_string_append(line, size < text.size ? "...\"" : "\"");
+    g_string_append(line, shown < text.size ? "...\"" : "\"");
 }
 
 static void
@@ -151,6 +159,13 @@ note_result(kw_audit *audit, bool written, const char *reason)
     atomic_store(&audit->failing, !written);
 }
 
+static void
+add_unlogged(GString *line, const limited_kind *kind)
+{
+    if (kind->unlogged > 0)
+        g_string_append_printf(line, ",\"%s\":%" G_GUINT64_FORMAT, kind->key, kind->unlogged);
+}
+
 static bool
 append(kw_audit *audit, GString *line)
 {
@@ -159,8 +174,8 @@ append(kw_audit *audit, GString *line)
         note_result(audit, false, error.text);
         return false;
     }
-    if (audit->unlogged > 0)
-        g_string_append_printf(line, ",\"denied_before\":%" G_GUINT64_FORMAT, audit->unlogged);
+    add_unlogged(line, &audit->logins);
+    add_unlogged(line, &audit->denials);
     g_string_append(line, "}\n");
     if (audit->torn)
         g_string_prepend_c(line, '\n');
@@ -169,24 +184,54 @@ append(kw_audit *audit, GString *line)
     note_result(audit, whole, written < 0 ? g_strerror(errno) : "the file system is full");
     audit->torn = whole ? false : audit->torn || written > 0;
     if (whole)
-        audit->unlogged = 0;
+        audit->logins.unlogged = audit->denials.unlogged = 0;
     return whole;
+}
+
+/* NULL: lines of this kind are all written. */
+static limited_kind *
+limited_of(kw_audit *audit, kw_audit_kind kind)
+{
+    switch (kind) {
+    case KW_AUDIT_LOGIN:
+        return &audit->logins;
+    case KW_AUDIT_DENIED:
+        return &audit->denials;
+    case KW_AUDIT_ADMIN:
+    case KW_AUDIT_POLICY:
+        return NULL;
+    }
+    g_assert_not_reached();
+}
+
+/* True if the event needs no line of its own. */
+static bool
+is_beyond(limited_kind *kind)
+{
+    uint64_t unlogged;
+    return kind && !kw_log_limit_allows(&kind->limit, LIMITED_MAX, &unlogged);
+}
+
+static bool
+write_line(kw_audit *audit, const kw_audit_event *event)
+{
+    g_autoptr(GString) line = line_of(event);
+    return append(audit, line);
 }
 
 bool
 kw_audit_write(kw_audit *audit, const kw_audit_event *event)
 {
-    uint64_t unlogged;
     if (!audit)
         return true;
-    g_autoptr(GString) line = line_of(event);
     kw_mutex_lock(&audit->lock);
-    bool skipped =
-        event->kind == KW_AUDIT_DENIED && !kw_log_limit_allows(&audit->denials, DENIALS_MAX, &unlogged);
-    audit->unlogged += skipped;
-    bool written = skipped || append(audit, line);
+    limited_kind *limited = limited_of(audit, event->kind);
+    bool skipped = is_beyond(limited);
+    bool written = !skipped && write_line(audit, event);
+    if (limited && !written)
+        limited->unlogged++;
     kw_mutex_unlock(&audit->lock);
-    return written;
+    return skipped || written;
 }
 
 void

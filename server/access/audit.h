@@ -34,8 +34,8 @@ void kw_audit_close(kw_audit *audit); /* NULL is ignored */
  */
 void kw_audit_reopen(kw_audit *audit);
 
-/* Writes a line. False if it could not be written. Of denials, at most 100 in a second are written; the next
- * line says how many were not. audit NULL: true. */
+/* Writes a line. False if it could not be written. Of logins and of denials, at most 100 each in a second are
+ * written; the next line says how many were not, because of this limit or of a failure. audit NULL: true. */
 bool kw_audit_write(kw_audit *audit, const kw_audit_event *event);
 
 /* False since a line could not be written, until one could. NULL: true. */

@@ -61,6 +61,19 @@ class Audit(unittest.TestCase):
             data.close()
             admin.close()
 
+    def test_names_of_tables(self):
+        """A name is shown up to a bound or its first byte that is not UTF-8; characters that could end a line are escaped."""
+        with Gateway(POLICY) as gateway:
+            data = gateway.data()
+            shown = {"a\x85\x9b\u2028\u2029z": "a\x85\x9b\u2028\u2029z", "x" * 256: "x" * 256, "x" * 257: "x" * 256 + "...",
+                     "x" * 255 + "\u00e9": "x" * 255 + "...", "y" * 100000: "y" * 256 + "..."}
+            for name in shown:
+                self.assertEqual(code_of(data.get, name, record(id="a"), [], None), Code.DENIED)
+            self.assertEqual([line["table"] for line in lines_of(gateway) if line["event"] == "denied"], list(shown.values()))
+            with open(os.path.join(gateway.folder, "audit"), encoding="utf-8") as file:
+                self.assertIn("a\\u0085\\u009b\\u2028\\u2029z", file.read())
+            data.close()
+
     def test_many_denials_are_counted(self):
         with Gateway(POLICY) as gateway:
             data, admin = gateway.data(), gateway.admin()
@@ -72,6 +85,20 @@ class Audit(unittest.TestCase):
             self.assertLess(written, 2000)
             self.assertEqual(written + sum(line.get("denied_before", 0) for line in lines), 2000)
             data.close()
+            admin.close()
+
+    def test_many_logins_are_counted(self):
+        with Gateway(POLICY) as gateway:
+            for _ in range(1000):
+                data = gateway.data()
+                data.tables()
+                data.close()
+            admin = gateway.admin()
+            code_of(admin.createTable, "events", None)
+            lines = lines_of(gateway)
+            written = sum(line["event"] == "login" for line in lines)
+            self.assertLess(written, 1001)
+            self.assertEqual(written + sum(line.get("logins_before", 0) for line in lines), 1001)
             admin.close()
 
     def test_rotation_and_failure(self):
@@ -89,11 +116,13 @@ class Audit(unittest.TestCase):
             gateway.wait_for_log("the audit log cannot be written")
             self.assertEqual(code_of(admin.createTable, "events", None), Code.UNAVAILABLE)
             self.assertIsNone(code_of(data.put, "events", record(id="a"), None))
+            self.assertEqual(code_of(data.remove, "events", record(id="a"), [], None), Code.DENIED)
             self.assertIn("the audit log cannot be written", gateway.ready()["warnings"])
             os.rmdir(path)
             self.assertEqual(code_of(admin.createTable, "events", None), Code.REFUSED)  # it exists
             self.assertEqual(gateway.ready()["warnings"], [])
-            self.assertIn("admin", [line["event"] for line in lines_of(gateway)])
+            [line] = lines_of(gateway)
+            self.assertEqual((line["event"], line["logins_before"], line["denied_before"]), ("admin", 2, 1))
             data.close()
             admin.close()
 
