@@ -71,8 +71,7 @@ check_counters(const put_if *self, kw_error *ret_error)
 static bool
 is_partial(const put_if *self)
 {
-    return self->table->hint_paths_count &&
-           kw_hints_put_of(self->table, self->record).part == KW_HINT_PARTIAL;
+    return self->table->tuples_count && kw_hints_put_of(self->table, self->record).part == KW_HINT_PARTIAL;
 }
 
 static bool
@@ -152,8 +151,7 @@ hints_written(void *user, const kw_error *errors, kw_deadline row_deadline)
 static bool
 is_derived(const put_if *self)
 {
-    bool full =
-        self->table->hint_paths_count && kw_hints_put_of(self->table, self->record).part == KW_HINT_FULL;
+    bool full = self->table->tuples_count && kw_hints_put_of(self->table, self->record).part == KW_HINT_FULL;
     return kw_hints_is_derived(self->table, self->record) || (full && !kw_store_is_shared(self->call->store));
 }
 

@@ -1,6 +1,7 @@
 /* Partial puts of tables with hint paths: what is read, which hints and cells are written, what is refused.
  * The shared store is store/order over a memory store. */
 #include "base/guard.h"
+#include "config/reader.h"
 #include "path/partial.h"
 #include "store/control.h"
 #include "store/order/order.h"
@@ -488,20 +489,28 @@ decided(void *user, bool applied, kw_record generated, const kw_error *error)
     on->done = true;
 }
 
+static void
+run_put_if(bed *self, const char *text, const char *field, kw_value condition)
+{
+    desk *on = self->desk;
+    kw_record record = desk_record(on, self->table, text);
+    kw_condition_on_field expected = {
+        .pick = desk_pick(on, self->table, field), .compare = KW_COMPARE_EQUAL, .value = condition};
+    on->done = false;
+    kw_verb_put_if(&on->call, desk_table(on, self->table), &record, &expected, on->options, decided, on);
+    desk_wait(on);
+}
+
 /* condition: the value of the field; NULL: it must be absent. */
 static bool
 put_if(bed *self, const char *text, const char *field, const char *condition)
 {
-    desk *on = self->desk;
-    kw_record record = desk_record(on, self->table, text);
-    kw_condition_on_field expected = {.pick = desk_pick(on, self->table, field), .compare = KW_COMPARE_EQUAL};
+    kw_value value = {.kind = condition ? KW_VALUE_TEXT : KW_VALUE_NONE};
     if (condition)
-        expected.value = (kw_value){.kind = KW_VALUE_TEXT, .bytes = kw_bytes_of_text(condition)};
-    on->done = false;
-    kw_verb_put_if(&on->call, desk_table(on, self->table), &record, &expected, on->options, decided, on);
-    desk_wait(on);
-    g_assert_cmpstr(on->error.text, ==, "");
-    return on->applied;
+        value.bytes = kw_bytes_of_text(condition);
+    run_put_if(self, text, field, value);
+    g_assert_cmpstr(self->desk->error.text, ==, "");
+    return self->desk->applied;
 }
 
 /* The condition is one on the tuple, or on another field. */
@@ -531,6 +540,88 @@ KW_TEST(test_put_if, "/path/partial/putIf")
         assert_record(&self, "id=b", "id=b n=2");
         desk_free(self.desk);
     }
+}
+
+/* The policy of the table "t" while its last hint path is being dropped: puts write its hints until then. */
+static kw_policy *
+dropping_policy(void)
+{
+#define COUNTED                                                                                              \
+    "store: {kind: embedded}\n"                                                                              \
+    "tables:\n"                                                                                              \
+    "  t:\n"                                                                                                 \
+    "    atomics: true\n"                                                                                    \
+    "    fields: {id: string, status: string, n: int, hits: {type: int, counter: true}}\n"                   \
+    "    key: [field: id]\n"
+#define BY_STATUS                                                                                            \
+    "    paths: {by_status: {key: [{field: {name: status, encoding: terminated}}, {field: {name: n, "        \
+    "encoding: int, width: 8}}, field: id]}}\n"
+    size_t count;
+    const kw_component_schema *const *schemas = kw_rule_schemas(&count);
+    g_autoptr(kw_diagnostics) problems = kw_diagnostics_new("test.yaml");
+    g_autoptr(kw_model) old =
+        kw_model_read_text("old", COUNTED BY_STATUS, strlen(COUNTED BY_STATUS), schemas, count, problems);
+    g_autoptr(kw_model) text = kw_model_read_text("text", COUNTED, strlen(COUNTED), schemas, count, problems);
+    kw_placing placing = {.table = "t",
+                          .path = "by_status",
+                          .given = {1, "t_by_status"},
+                          .now = {1, "t_by_status"},
+                          .change = KW_TABLE_DROPS,
+                          .old_model = old,
+                          .role = {.put = 1},
+                          .old_role = {1, 1, true, true}};
+    kw_policy *placed = kw_policy_new_placed(text, &placing, 1, problems);
+    g_assert_nonnull(placed);
+    return placed;
+}
+
+static bed
+bed_that_drops(place shared, kw_policy **ret_before)
+{
+    bed self = bed_new(shared);
+    self.table = "t";
+    *ret_before = self.desk->policy;
+    self.desk->call.policy = self.desk->policy = dropping_policy();
+    g_assert_cmpuint(desk_table(self.desk, "t")->hint_paths_count, ==, 0);
+    put(&self, "id=a status=new n=1 hits=1");
+    return self;
+}
+
+static void
+free_bed_that_drops(bed *self, kw_policy *before)
+{
+    kw_policy_unref(self->desk->policy);
+    self->desk->policy = before;
+    desk_free(self->desk);
+}
+
+/* HBase executes increments itself, so a partial put does not notice them: a condition on a counter is
+ * refused, also while the path is being dropped. */
+KW_TEST(test_put_if_counter, "/path/partial/putIf on a counter while its path is dropped")
+{
+    kw_policy *before;
+    const kw_value one = {.kind = KW_VALUE_NUMBER, .number = 1};
+    bed self = bed_that_drops(SHARED, &before);
+    run_put_if(&self, "id=a status=paid", "hits", one);
+    g_assert_cmpint(self.desk->error.code, ==, KW_REFUSED);
+    g_assert_nonnull(strstr(self.desk->error.text, "a putIf with a condition on a counter"));
+    run_put_if(&self, "id=a status=paid n=2", "hits", one);
+    g_assert_cmpstr(self.desk->error.text, ==, "");
+    g_assert_true(self.desk->applied);
+    g_assert_cmpuint(hints(&self, "by_status"), ==, 2);
+    free_bed_that_drops(&self, before);
+}
+
+/* With one writer, a condition that is not met leaves no hint, also while the path is being dropped. */
+KW_TEST(test_put_if_dropped, "/path/partial/putIf while its path is dropped")
+{
+    kw_policy *before;
+    bed self = bed_that_drops(EMBEDDED, &before);
+    g_assert_false(put_if(&self, "id=a status=paid n=2", "status", "sent"));
+    g_assert_cmpuint(hints(&self, "by_status"), ==, 1);
+    g_assert_true(put_if(&self, "id=a status=paid n=2", "status", "new"));
+    g_assert_cmpuint(hints(&self, "by_status"), ==, 2);
+    free_bed_that_drops(&self, before);
 }
 
 /* --- the derivation -------------------------------------------------------------------------------- */
