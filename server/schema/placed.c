@@ -98,6 +98,7 @@ kw_placing_model(const kw_placing *placing, const kw_model_path *text, kw_arena 
 typedef struct renewing {
     const char *name;    /* of the path with this rule */
     const kw_path *path; /* whose key rule replaces it; for a path that is dropped: the primary one */
+    bool dropped;        /* its key can have fields that the primary one does not have */
     const kw_model_table *old_table;
     const kw_field_set *old_fields;
     const kw_layout *old;
@@ -143,7 +144,7 @@ check_field(const renewing *self, const kw_model_field *old)
                                   "new policy",
                                   self->name, old->name);
     bool also_new = self->path->layout->units[number] != 0; /* otherwise see check_identity */
-    return !also_new || same_column(old, fresh) ||
+    return (!also_new && !self->dropped) || same_column(old, fresh) ||
            kw_diagnostics_add(self->diagnostics, fresh->mark, KEEP_FIELD,
                               "path %s: the old key rule uses field %s, which has another column in the new "
                               "policy",
@@ -243,6 +244,7 @@ kw_placed_dropped(kw_policy *policy, const kw_placing *placing, const kw_table *
     g_ptr_array_add(policy->old_models, kw_model_ref(placing->old_model));
     renewing self = {.name = text->name,
                      .path = table->paths,
+                     .dropped = true,
                      .old_table = old_table,
                      .arena = policy->arena,
                      .diagnostics = diagnostics};

@@ -222,8 +222,6 @@ KW_TEST(test_primary_while_added, "/schema/placed/primary-while-added")
     }
 }
 
-/* Rows of a path whose key rule chooses a bucket at each put cannot be copied, nor can rows be copied from
- * such a path. */
 /* While a hint path is dropped, puts write its hints, so that its fields count as those of a tuple. */
 KW_TEST(test_dropped_hints, "/schema/placed/dropped-hints")
 {
@@ -249,9 +247,14 @@ KW_TEST(test_dropped_hints, "/schema/placed/dropped-hints")
     }
     assert_refused("    fields: {id: string}\n    key: [field: id]\n", &placing,
                    "path by_n: the old key rule uses field n, which the new policy does not have");
+    assert_refused("    fields: {id: string, n: {type: int, column: 'd:m'}}\n    key: [field: id]\n",
+                   &placing,
+                   "path by_n: the old key rule uses field n, which has another column in the new policy");
     kw_model_unref(old);
 }
 
+/* Rows of a path whose key rule chooses a bucket at each put cannot be copied, nor can rows be copied from
+ * such a path. */
 KW_TEST(test_added_with_choices, "/schema/placed/added-with-choices")
 {
 #define RANDOM "salt: {algorithm: random, buckets: 4}"
