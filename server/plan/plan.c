@@ -409,11 +409,11 @@ kw_plan_key_matches_in(const kw_plan *plan, size_t range, const kw_record *recor
 }
 
 kw_plan_part
-kw_plan_part_of(const kw_plan *plan, const kw_record *record)
+kw_plan_part_of(const kw_plan *plan, const kw_layout *known, const kw_record *record)
 {
-    if (!kw_normalized_query_match(plan->whole, NULL, record->values))
+    if (!kw_normalized_query_match(plan->whole, known, record->values))
         return KW_PART_NONE;
-    if (kw_normalized_query_match(plan->normalized, NULL, record->values))
+    if (kw_normalized_query_match(plan->normalized, known, record->values))
         return KW_PART_PRESENT;
     const kw_window *rest = &plan->rest;
     int64_t number = record->values[plan->whole->span.field].number;

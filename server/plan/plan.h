@@ -189,7 +189,9 @@ typedef enum kw_plan_part {
     KW_PART_PRESENT, /* in this plan */
     KW_PART_LATER    /* in a later window */
 } kw_plan_part;
-kw_plan_part kw_plan_part_of(const kw_plan *plan, const kw_record *record);
+/* known: only the fields that keys of this layout hold are known; NULL: all are. Unknown fields meet all
+ * conditions. */
+kw_plan_part kw_plan_part_of(const kw_plan *plan, const kw_layout *known, const kw_record *record);
 
 /* The plan as text for people, several lines. In the arena. */
 const char *kw_plan_text(const kw_plan *plan, kw_arena *arena);

@@ -563,7 +563,8 @@ is_returned(kw_hinted *hinted, const record *of, uint32_t number, const kw_recor
                        .is_on_page = kw_key_set_has(&hinted->page, key),
                        .is_remembered = recent && is_remembered(hinted, found)};
     if (recent && !of->has_tuple) {
-        kw_plan_part part = kw_plan_part_of(hinted->plan, found);
+        const kw_layout *known = of->is_large ? hinted->plan->placements[0]->layout : NULL;
+        kw_plan_part part = kw_plan_part_of(hinted->plan, known, found);
         row.is_in_ranges = part != KW_PART_NONE;
         row.is_after = part == KW_PART_LATER || (part == KW_PART_PRESENT && is_read_later(hinted, end));
     }
