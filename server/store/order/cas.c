@@ -54,12 +54,11 @@ on_applied(kw_cas_round *round)
 }
 
 static void
-refuse_often(kw_cas_round *round)
+refuse_often(kw_cas_round *round, const char *how_often)
 {
     kw_error error;
-    kw_error_set(&error, KW_BUSY,
-                 "table %s: a record is written too often, more than once per millisecond; try again later",
-                 kw_show(round->put.table).text);
+    kw_error_set(&error, KW_BUSY, "table %s: a record is written too often, %s; try again later",
+                 kw_show(round->put.table).text, how_often);
     error.retry_after_ms = KW_ORDER_AHEAD_MS;
     kw_cas_fail(round, &error);
 }
@@ -91,7 +90,7 @@ void
 kw_cas_begin_again(kw_cas_round *round)
 {
     if (is_tried_too_often(round)) {
-        refuse_often(round);
+        refuse_often(round, "each time between the read and the write of this call");
         return;
     }
     kw_rows_free(g_steal_pointer(&round->rows));
@@ -325,7 +324,7 @@ write_with(kw_cas_round *round, int64_t least_ms, int64_t most_ms)
             kw_order_reserve(round->handle, rows, round->others_count + 1, least_ms, true, round->arena);
     }
     if (stamp_ms > most_ms) {
-        refuse_often(round);
+        refuse_often(round, "more than once per millisecond");
         return;
     }
     compare_with(round, stamp_ms);

@@ -373,7 +373,8 @@ KW_TEST(test_tries, "/order/derived/tries")
         kw_simulated_set_fate(bed.rows, hold_compares, NULL);
         kw_simulated_release(bed.rows);
     }
-    assert_error(&bed, &put, KW_OUTCOME_FAILED, KW_BUSY, "written too often");
+    assert_error(&bed, &put, KW_OUTCOME_FAILED, KW_BUSY,
+                 "written too often, each time between the read and the write of this call; try again later");
     g_assert_cmpuint(put.toy.derived, ==, KW_ORDER_TRIES_MAX);
     order_bed_free(&bed);
 }
