@@ -291,7 +291,7 @@ kw_exchange_may(const kw_exchange *exchange, kw_operation operation, kw_bytes ta
 }
 
 static bool
-record(const kw_exchange *exchange, kw_audit_kind kind, kw_bytes table)
+record(const kw_exchange *exchange, const kw_snapshot *snapshot, kw_audit_kind kind, kw_bytes table)
 {
     const kw_request *request = exchange->request;
     return kw_audit_write(exchange->worker->service->settings.audit,
@@ -301,7 +301,7 @@ record(const kw_exchange *exchange, kw_audit_kind kind, kw_bytes table)
                                             .method = exchange->method->name,
                                             .table = table,
                                             .request_id = exchange->request_id,
-                                            .version = kw_policy_version(exchange->call.policy)});
+                                            .version = kw_policy_version(snapshot->policy)});
 }
 
 /* Decides about the call, under rules. Records the first call of its connection, and a denial. */
@@ -314,9 +314,26 @@ decide(const kw_exchange *exchange, kw_subject *ret_subject, kw_error *ret_error
     bool allowed =
         kw_exchange_may(exchange, kw_exchange_method(exchange)->operation, ret_subject->table, ret_error);
     if (first)
-        record(exchange, KW_AUDIT_LOGIN, KW_BYTES_NONE);
+        record(exchange, exchange->snapshot, KW_AUDIT_LOGIN, KW_BYTES_NONE);
     if (!allowed)
-        record(exchange, KW_AUDIT_DENIED, ret_subject->table);
+        record(exchange, exchange->snapshot, KW_AUDIT_DENIED, ret_subject->table);
+    return allowed;
+}
+
+bool
+kw_exchange_may_still(const kw_exchange *exchange, kw_error *ret_error)
+{
+    const kw_snapshot *present = exchange->worker->snapshot;
+    const kw_request *request = exchange->request;
+    kw_subject subject;
+    if (present == exchange->snapshot || !present->access)
+        return true;
+    if (!kw_method_read_subject(exchange, &subject, ret_error))
+        return false;
+    bool allowed = kw_access_check(present->access, kw_request_principal(request), kw_request_grants(request),
+                                   kw_exchange_method(exchange)->operation, subject.table, ret_error);
+    if (!allowed)
+        record(exchange, present, KW_AUDIT_DENIED, subject.table);
     return allowed;
 }
 
@@ -339,7 +356,8 @@ is_allowed(const kw_exchange *exchange, kw_error *ret_error)
     } else if (must_be_recorded(exchange)) {
         subject = kw_subject_of(exchange);
     }
-    return !must_be_recorded(exchange) || record(exchange, KW_AUDIT_ADMIN, subject.table) ||
+    return !must_be_recorded(exchange) ||
+           record(exchange, exchange->snapshot, KW_AUDIT_ADMIN, subject.table) ||
            kw_error_set(
                ret_error, KW_UNAVAILABLE,
                "the audit log cannot be written, so methods that operate the gateway are not carried "

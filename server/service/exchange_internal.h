@@ -17,6 +17,10 @@ bool kw_exchange_is_unwanted(const kw_exchange *exchange);
 /* True, with UNAVAILABLE, if the gateway has lost the lease under which the call began. */
 bool kw_exchange_is_fenced(const kw_exchange *exchange, kw_error *ret_error);
 
+/* Decides again about a call that has waited, if a policy was served meanwhile: false, and a denial is
+ * recorded, if its access rules do not allow the call. The call keeps its own policy otherwise. */
+bool kw_exchange_may_still(const kw_exchange *exchange, kw_error *ret_error);
+
 /* Maximum bytes of a reply: limits.frame. */
 size_t kw_exchange_max_reply_bytes(const kw_exchange *exchange);
 

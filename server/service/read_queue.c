@@ -3,6 +3,7 @@
 #include "base/container.h"
 #include "base/guard.h"
 #include "base/shortage.h"
+#include "service/exchange_internal.h"
 
 /* How often queues are checked while reads wait for the client to read its replies. */
 #define CHECK_MS 10
@@ -68,7 +69,7 @@ static void
 start_or_fail(kw_exchange *exchange, void (*start_read)(kw_exchange *exchange))
 {
     kw_error error;
-    if (kw_shortage_check(exchange->account, &error))
+    if (kw_shortage_check(exchange->account, &error) && kw_exchange_may_still(exchange, &error))
         start_read(exchange);
     else
         kw_exchange_fail(exchange, &error);

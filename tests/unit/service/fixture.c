@@ -40,7 +40,7 @@ service_fixture_new(void)
     fix->loop = kw_loop_new();
     fix->worker.timers = kw_fine_timers_new(fix->loop);
     fix->snapshot.policy = fix->policy;
-    fix->exchange.snapshot = &fix->snapshot;
+    fix->worker.snapshot = fix->exchange.snapshot = &fix->snapshot;
     fix->exchange.worker = &fix->worker;
     fix->exchange.method = &kw_api_methods[KW_API_Data_scan];
     fix->exchange.started_ns = kw_clock_mono_ns();

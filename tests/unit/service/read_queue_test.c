@@ -10,11 +10,15 @@
 
 uint64_t __wrap_kw_request_emptied(const kw_request *request);
 size_t __wrap_kw_request_unsent(const kw_request *request);
+const kw_principal *__wrap_kw_request_principal(const kw_request *request);
+kw_grants **__wrap_kw_request_grants(const kw_request *request);
+const char *__wrap_kw_request_peer(const kw_request *request);
 void __wrap_kw_exchange_fail(kw_exchange *exchange, const kw_error *error);
 
 /* The connection. */
 static uint64_t emptied;
 static size_t unsent;
+static kw_grants *grants;
 
 /* Numbers of the calls, in the order in which they started. */
 static GArray *started;
@@ -37,6 +41,27 @@ __wrap_kw_request_unsent(const kw_request *request)
 {
     (void)request;
     return unsent;
+}
+
+const kw_principal *
+__wrap_kw_request_principal(const kw_request *request)
+{
+    (void)request;
+    return &kw_principal_anonymous;
+}
+
+kw_grants **
+__wrap_kw_request_grants(const kw_request *request)
+{
+    (void)request;
+    return &grants;
+}
+
+const char *
+__wrap_kw_request_peer(const kw_request *request)
+{
+    (void)request;
+    return "";
 }
 
 static read_call *
@@ -94,6 +119,7 @@ scene_init(scene *self)
     for (uint64_t i = 0; i < CALLS; i++) {
         self->calls[i].number = i;
         self->calls[i].exchange = (kw_exchange){.worker = &self->fix->worker,
+                                                .snapshot = &self->fix->snapshot,
                                                 .account = self->account,
                                                 .method = &kw_api_methods[KW_API_Data_scan],
                                                 .call = {.number = i, .arena = kw_arena_new()}};
@@ -273,6 +299,41 @@ KW_TEST(test_no_memory, "/service/read_queue/no_memory")
     expect_never_started(&self, 1, KW_BUSY);
     kw_budget_charge(KW_MEMORY_CALLS, -2 * 1024 * 1024);
     kw_budget_configure(0);
+}
+
+/* A read that waits while other rules begin to apply starts only if they allow it. */
+KW_TEST(test_other_rules, "/service/read_queue/other_rules")
+{
+    static const char *const anonymous[] = {"anonymous"}, *const all[] = {"all"},
+                             *const events[] = {"events"};
+    static const kw_model_group groups[] = {{.name = "all", .members = anonymous, .members_count = 1}};
+    static const kw_model_role roles[] = {
+        {.who = all, .who_count = 1, .tables = events, .tables_count = 1, .operations = 1u << KW_MAY_READ}};
+    kw_model_access section = {
+        .enabled = true, .groups = groups, .groups_count = 1, .roles = roles, .roles_count = 1};
+    kw_api_Query of_events = {.table = kw_bytes_of_text("events")},
+                 of_scores = {.table = kw_bytes_of_text("scores")};
+    kw_api_Data_scan_args allowed = {.has_query = true, .query = &of_events},
+                          denied = {.has_query = true, .query = &of_scores};
+    kw_service service = {.settings.audit = NULL};
+    scene self;
+    scene_init(&self);
+    kw_snapshot later = {.policy = self.fix->policy, .access = kw_access_rules_new(&section)};
+    self.fix->worker.service = &service;
+    for (size_t i = 0; i < 3; i++) {
+        self.calls[i].exchange.args = i == 1 ? &denied : &allowed;
+        enter(&self, i, true);
+    }
+    self.fix->worker.snapshot = &later;
+    end(&self.calls[0].exchange);
+    settle(&self);
+    g_assert_cmpint(self.calls[1].failed, ==, KW_DENIED);
+    g_assert_cmpint(self.calls[2].failed, ==, KW_OK);
+    g_assert_cmpuint(started->len, ==, 2);
+    g_assert_cmpuint(g_array_index(started, uint64_t, 1), ==, 2);
+    g_clear_pointer(&grants, kw_grants_free);
+    kw_access_rules_free(later.access);
+    scene_clear(&self);
 }
 
 /* --- bursts -----------------------------------------------------------------------------------------------
