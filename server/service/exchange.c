@@ -337,6 +337,15 @@ kw_exchange_may_still(const kw_exchange *exchange, kw_error *ret_error)
     return allowed;
 }
 
+/* Only calls that are allowed wait for a held table: otherwise a caller could find out that a table exists.
+ */
+static bool
+can_be_held(const kw_exchange *exchange, kw_error *ret_error)
+{
+    kw_subject unused;
+    return !exchange->worker->hold || !exchange->snapshot->access || decide(exchange, &unused, ret_error);
+}
+
 static bool
 must_be_recorded(const kw_exchange *exchange)
 {
@@ -419,7 +428,9 @@ kw_exchange_begin(kw_service_worker *worker, kw_request *request)
         return;
     begin_counting();
     kw_exchange_set_deadline(exchange, kw_exchange_model(exchange)->timeouts.call_ms);
-    if (!kw_hold_catch(exchange))
+    if (!can_be_held(exchange, &error))
+        kw_exchange_fail(exchange, &error);
+    else if (!kw_hold_catch(exchange))
         start(exchange);
 }
 
