@@ -33,27 +33,50 @@ take_lock(const char *path, int *ret_lock, kw_error *ret_error)
     return refuse(path, reason, ret_error);
 }
 
+static bool
+set_address(const char *path, struct sockaddr_un *ret_address, kw_error *ret_error)
+{
+    *ret_address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    return g_strlcpy(ret_address->sun_path, path, sizeof ret_address->sun_path) <
+               sizeof ret_address->sun_path ||
+           refuse(path, "the path is too long", ret_error);
+}
+
+/* True if no process listens at the socket. The lock does not show this for a process of another program. */
+static bool
+is_stale(const char *path, const struct sockaddr_un *address, kw_error *ret_error)
+{
+    int client = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    bool answers = client >= 0 && connect(client, (const struct sockaddr *)address, sizeof *address) == 0;
+    int problem = errno;
+    if (client >= 0)
+        close(client);
+    if (answers || problem == EAGAIN)
+        return refuse(path, "another process listens there", ret_error);
+    return problem == ECONNREFUSED || problem == ENOENT || refuse(path, g_strerror(problem), ret_error);
+}
+
 /* Removes the socket of a process that has ended. */
 static bool
-remove_stale(const char *path, kw_error *ret_error)
+remove_stale(const char *path, const struct sockaddr_un *address, kw_error *ret_error)
 {
     struct stat found;
     if (lstat(path, &found) != 0)
         return errno == ENOENT || refuse(path, g_strerror(errno), ret_error);
     if (!S_ISSOCK(found.st_mode))
         return refuse(path, "there is a file that is not a socket", ret_error);
-    return unlink(path) == 0 || refuse(path, g_strerror(errno), ret_error);
+    if (!is_stale(path, address, ret_error))
+        return false;
+    return unlink(path) == 0 || errno == ENOENT || refuse(path, g_strerror(errno), ret_error);
 }
 
 static bool
-bind_to(const char *path, mode_t mode, int *ret_bound, kw_error *ret_error)
+bind_to(const char *path, const struct sockaddr_un *address, mode_t mode, int *ret_bound,
+        struct stat *ret_file, kw_error *ret_error)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    if (g_strlcpy(address.sun_path, path, sizeof address.sun_path) >= sizeof address.sun_path)
-        return refuse(path, "the path is too long", ret_error);
     int created = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (created >= 0 && bind(created, (const struct sockaddr *)&address, sizeof address) == 0 &&
-        chmod(path, mode) == 0) {
+    if (created >= 0 && bind(created, (const struct sockaddr *)address, sizeof *address) == 0 &&
+        chmod(path, mode) == 0 && lstat(path, ret_file) == 0) {
         *ret_bound = created;
         return true;
     }
@@ -68,20 +91,26 @@ kw_unix_socket_bind(const char *path, mode_t mode, kw_unix_socket *ret_socket, i
                     kw_error *ret_error)
 {
     int lock = -1;
-    if (!take_lock(path, &lock, ret_error))
+    struct sockaddr_un address;
+    struct stat file;
+    if (!set_address(path, &address, ret_error) || !take_lock(path, &lock, ret_error))
         return false;
-    if (!remove_stale(path, ret_error) || !bind_to(path, mode, ret_bound, ret_error)) {
+    if (!remove_stale(path, &address, ret_error) ||
+        !bind_to(path, &address, mode, ret_bound, &file, ret_error)) {
         close(lock);
         return false;
     }
-    *ret_socket = (kw_unix_socket){.path = g_strdup(path), .lock = lock};
+    *ret_socket =
+        (kw_unix_socket){.path = g_strdup(path), .lock = lock, .device = file.st_dev, .inode = file.st_ino};
     return true;
 }
 
 void
 kw_unix_socket_remove(kw_unix_socket *socket)
 {
-    unlink(socket->path);
+    struct stat found;
+    if (lstat(socket->path, &found) == 0 && found.st_dev == socket->device && found.st_ino == socket->inode)
+        unlink(socket->path);
     close(socket->lock);
     g_free(socket->path);
 }

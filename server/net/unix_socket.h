@@ -1,15 +1,19 @@
 /* Internal to net: sockets in the file system, and who is at their other end.
  *
- * The file PATH.lock, which stays, shows that a process uses PATH: only a process that holds the lock on it
- * removes a socket that an earlier process left. Any thread. */
+ * The file PATH.lock, which stays, shows that a gateway uses PATH: only a process that holds the lock on it
+ * removes a socket that an earlier process left, and only if no process listens at the socket. Any thread. */
 #pragma once
 
 #include "access/principal.h"
 #include "base/error.h"
 
+#include <sys/types.h>
+
 typedef struct kw_unix_socket {
     char *path;
-    int lock; /* descriptor of PATH.lock */
+    int lock;     /* descriptor of PATH.lock */
+    dev_t device; /* this and the next one: of the socket's file */
+    ino_t inode;
 } kw_unix_socket;
 
 /* Binds a socket to the path, with the permissions `mode` of its file, and does not listen yet. UNAVAILABLE,
@@ -18,7 +22,7 @@ typedef struct kw_unix_socket {
 bool kw_unix_socket_bind(const char *path, mode_t mode, kw_unix_socket *ret_socket, int *ret_bound,
                          kw_error *ret_error);
 
-/* Removes the socket from the file system, and gives up the lock. */
+/* Removes the socket from the file system, unless another file has its path now, and gives up the lock. */
 void kw_unix_socket_remove(kw_unix_socket *socket);
 
 /* The peer of a connected Unix socket, when it connected. NULL if the kernel does not say. If its groups do

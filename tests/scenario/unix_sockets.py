@@ -1,5 +1,6 @@
 """Unix sockets as listeners: calls, permissions, what was left at the path, and a second gateway."""
 import os
+import socket
 import stat
 import subprocess
 import tempfile
@@ -60,6 +61,23 @@ class UnixSockets(unittest.TestCase):
             self.assertEqual(ended.returncode, 4, ended.stderr)
             self.assertIn("keyway.sock: another process listens there", ended.stderr)
             self.assertEqual(gateway.data(listener=1).tables(), ["events"])
+
+    def test_sockets_of_other_programs_stay(self):
+        """A socket at which another program listens, which knows nothing of the lock, is neither replaced nor removed."""
+        with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as other:
+            path = os.path.join(folder, "keyway.sock")
+            other.bind(path)
+            other.listen()
+            with Gateway(UNIX, folder=folder, expect_start=False) as gateway:
+                self.assertEqual(gateway.wait_for_exit(), 4)
+                self.assertIn("keyway.sock: another process listens there", gateway.log())
+            self.assertTrue(os.path.exists(path))
+        with Gateway(UNIX) as gateway, socket.socket(socket.AF_UNIX) as other:
+            path = os.path.join(gateway.folder, "keyway.sock")
+            os.rename(path, path + ".old")
+            other.bind(path)
+            gateway.stop()
+            self.assertTrue(os.path.exists(path))
 
     def test_other_files_are_not_replaced(self):
         """A file that is not a socket stays. A link in place of the lock is not followed."""
