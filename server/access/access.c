@@ -11,7 +11,8 @@
 /* Tables whose operations a connection keeps. Beyond this number, it forgets all: a caller can name any
  * table, so the memory must be bounded. */
 #define KEPT_TABLES_MAX 16
-#define KEPT_NAME_MAX 128
+/* Bytes of the longest name that a table can have. */
+#define TABLE_NAME_MAX 128
 /* Bytes of a table's name in an error. */
 #define SHOWN_NAME_MAX 100
 
@@ -23,12 +24,14 @@ struct kw_access_rules {
 
 struct kw_grants {
     uint64_t serial;    /* of the rules */
-    uint8_t *roles;     /* a bit for each role: the principal has it */
+    uint64_t *roles;    /* a bit for each role: it is for tables, and the principal has it */
     unsigned gateway;   /* operations of the gateway */
+    unsigned of_tables; /* operations that the roles allow on any table */
     GHashTable *tables; /* name (GBytes) -> operations */
 };
 
 #define BIT(operation) (1u << KW_MAY_##operation)
+#define OF_GATEWAY (BIT(VIEW) | BIT(OPERATE))
 
 /* --- rules --------------------------------------------------------------------------------------- */
 
@@ -65,6 +68,8 @@ is_match(const char *pattern, const char *text, size_t size)
         if (*pattern == '*') {
             star = ++pattern;
             again = text;
+            if (!*star)
+                return true;
         } else if (*pattern == *text && *pattern) {
             pattern++;
             text++;
@@ -107,6 +112,12 @@ has_role(const kw_access_rules *rules, const bool *groups, const kw_model_role *
     return false;
 }
 
+static size_t
+words_of(const kw_model_access *access)
+{
+    return (access->roles_count + 63) / 64;
+}
+
 static kw_grants *
 grants_new(const kw_access_rules *rules, const kw_principal *principal)
 {
@@ -116,11 +127,14 @@ grants_new(const kw_access_rules *rules, const kw_principal *principal)
     for (size_t i = 0; i < access->groups_count; i++)
         groups[i] = is_member(&access->groups[i], principal);
     grants->serial = rules->serial;
-    grants->roles = g_new0(uint8_t, access->roles_count / 8 + 1);
+    grants->roles = g_new0(uint64_t, words_of(access));
     for (size_t i = 0; i < access->roles_count; i++)
         if (has_role(rules, groups, &access->roles[i])) {
-            grants->roles[i / 8] |= (uint8_t)(1u << i % 8);
-            grants->gateway |= access->roles[i].operations & (BIT(VIEW) | BIT(OPERATE));
+            unsigned operations = access->roles[i].operations;
+            if (operations & ~OF_GATEWAY)
+                grants->roles[i / 64] |= UINT64_C(1) << i % 64;
+            grants->gateway |= operations & OF_GATEWAY;
+            grants->of_tables |= operations & ~OF_GATEWAY;
         }
     grants->tables = g_hash_table_new_full(g_bytes_hash, g_bytes_equal, (GDestroyNotify)g_bytes_unref, NULL);
     return grants;
@@ -145,13 +159,23 @@ covers(const kw_model_role *role, kw_bytes table)
     return false;
 }
 
+/* Stops as soon as it has found one of the operations `enough`, or all that there are. Skips 64 roles at a
+ * time that the principal does not have: a list of tables finds the operations of each. */
 static unsigned
-find_operations(const kw_access_rules *rules, const kw_grants *grants, kw_bytes table)
+find_operations(const kw_access_rules *rules, const kw_grants *grants, kw_bytes table, unsigned enough)
 {
     unsigned found = 0;
-    for (size_t i = 0; i < rules->model->roles_count; i++)
-        if ((grants->roles[i / 8] & 1u << i % 8) && covers(&rules->model->roles[i], table))
-            found |= rules->model->roles[i].operations & ~(BIT(VIEW) | BIT(OPERATE));
+    if (table.size > TABLE_NAME_MAX)
+        return 0;
+    for (size_t i = 0; i < words_of(rules->model); i++)
+        for (uint64_t left = grants->roles[i]; left; left &= left - 1) {
+            const kw_model_role *role = &rules->model->roles[i * 64 + (size_t)__builtin_ctzll(left)];
+            unsigned operations = role->operations & ~OF_GATEWAY;
+            if ((operations & ~found) && covers(role, table))
+                found |= operations;
+            if (found == grants->of_tables || (found & enough))
+                return found;
+        }
     return found;
 }
 
@@ -159,12 +183,12 @@ static unsigned
 operations_of(const kw_access_rules *rules, kw_grants *grants, kw_bytes table)
 {
     gpointer found = NULL;
-    if (table.size > KEPT_NAME_MAX)
-        return find_operations(rules, grants, table);
+    if (table.size > TABLE_NAME_MAX)
+        return 0;
     g_autoptr(GBytes) name = g_bytes_new_static(table.data, table.size);
     if (g_hash_table_lookup_extended(grants->tables, name, NULL, &found))
         return GPOINTER_TO_UINT(found);
-    unsigned operations = find_operations(rules, grants, table);
+    unsigned operations = find_operations(rules, grants, table, 0);
     if (g_hash_table_size(grants->tables) >= KEPT_TABLES_MAX)
         g_hash_table_remove_all(grants->tables);
     g_hash_table_insert(grants->tables, g_bytes_new(table.data, table.size), GUINT_TO_POINTER(operations));
@@ -208,7 +232,7 @@ is_allowed(const kw_access_rules *rules, kw_grants *grants, kw_operation operati
     if (operation == KW_OPERATION_LIST)
         return true;
     if (operation == KW_OPERATION_DESCRIBE) /* asked for whole lists of tables, which would fill the cache */
-        return find_operations(rules, grants, table) != 0;
+        return find_operations(rules, grants, table, grants->of_tables) != 0;
     unsigned bits = needed(operation);
     bool of_gateway = operation == KW_OPERATION_VIEW || operation == KW_OPERATION_OPERATE;
     return (bits & (of_gateway ? grants->gateway : operations_of(rules, grants, table))) == bits;

@@ -122,9 +122,36 @@ KW_TEST(test_other_rules, "/access/rules/others")
     g_autofree char *long_name = g_strnfill(100000, 't');
     g_assert_false(may(&user, KW_OPERATION_READ, long_name));
     g_assert_cmpstr(user.error.text, ==, "no role allows unix:1000 to read the table");
+    g_assert_false(may(&user, KW_OPERATION_WRITE, long_name)); /* no table has such a name */
+    g_assert_false(may(&user, KW_OPERATION_DESCRIBE, long_name));
+    g_assert_true(may(&user, KW_OPERATION_WRITE, long_name + 100000 - 128));
+    g_assert_false(may(&user, KW_OPERATION_WRITE, long_name + 100000 - 129));
     user.rules = NULL;
     g_assert_true(may(&user, KW_OPERATION_OPERATE, ""));
     kw_grants_free(user.grants);
     kw_access_rules_free(first);
     kw_access_rules_free(second);
+}
+
+/* Roles are found whatever their number is. */
+KW_TEST(test_many_roles, "/access/rules/many")
+{
+    static const size_t at[] = {0, 63, 64, 199};
+    for (size_t i = 0; i < G_N_ELEMENTS(at); i++) {
+        kw_model_role many[200] = {0};
+        kw_model_access access = access_of(G_N_ELEMENTS(many));
+        access.roles = many;
+        for (size_t j = 0; j < G_N_ELEMENTS(many); j++)
+            many[j] = roles[3]; /* of others */
+        many[at[i]] = roles[0];
+        kw_access_rules *rules = kw_access_rules_new(&access);
+        g_autoptr(kw_principal) principal = kw_principal_new(KW_PRINCIPAL_UNIX);
+        kw_principal_add(principal, "unix:1000");
+        caller user = {.rules = rules, .principal = principal};
+        g_assert_true(may(&user, KW_OPERATION_READ, "orders"));
+        g_assert_true(may(&user, KW_OPERATION_DESCRIBE, "orders"));
+        g_assert_false(may(&user, KW_OPERATION_DESCRIBE, "open"));
+        kw_grants_free(user.grants);
+        kw_access_rules_free(rules);
+    }
 }
