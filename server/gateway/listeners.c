@@ -80,8 +80,8 @@ listen_all(kw_gateway *gateway, kw_error *ret_error)
     return opened > 0;
 }
 
-static void
-warn_of_open(const kw_model *model)
+void
+kw_listeners_warn_of_open(const kw_model *model)
 {
     for (size_t i = 0; i < model->listeners_count; i++)
         if (kw_model_listener_is_open(model, &model->listeners[i]))
@@ -101,7 +101,7 @@ kw_listeners_start(kw_gateway *gateway)
         kw_drain_start(gateway, KW_EXIT_FAILED);
         return false;
     }
-    warn_of_open(kw_control_model(&gateway->control));
+    kw_listeners_warn_of_open(kw_control_model(&gateway->control));
     gateway->listeners.listening = true;
     kw_net_start(gateway->net);
     return true;

@@ -19,5 +19,8 @@ bool kw_listeners_start(kw_gateway *gateway);
  * /readyz up to date. False if the gateway drains because of an error. */
 bool kw_listeners_report(kw_gateway *gateway);
 
+/* Logs each listener that other machines can reach if the policy lets everybody do everything. */
+void kw_listeners_warn_of_open(const kw_model *model);
+
 /* Frees what kw_listeners_open allocated. */
 void kw_listeners_close(kw_gateway *gateway);

@@ -145,6 +145,7 @@ kw_serving_serve(kw_control *control, kw_policy *policy, kw_keyring *keyring)
     const kw_model *model = kw_policy_model(policy);
     kw_policy *old = control->policy;
     kw_keyring *old_keyring = control->keyring;
+    bool had_access = kw_policy_model(old)->access.enabled;
     control->policy = kw_policy_ref(policy);
     control->keyring = kw_keyring_ref(keyring);
     kw_control_set_served(control);
@@ -155,6 +156,8 @@ kw_serving_serve(kw_control *control, kw_policy *policy, kw_keyring *keyring)
     kw_stores_configure_log(model);
     kw_memory_configure(model);
     announce_policy(gateway);
+    if (had_access)
+        kw_listeners_warn_of_open(model);
     kw_service_set_policy(control->service, policy, keyring);
     end_fence(gateway);
     kw_net_set_limits(gateway->net, kw_connections_limits(model));

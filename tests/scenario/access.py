@@ -281,6 +281,12 @@ tables: {{events: {{fields: {{id: string}}, key: [field: id]}}}}
             gateway.write_policy(text % ", public: false")
             gateway.reload()
             gateway.wait_for_log("other machines can connect to 0.0.0.0")
+        access = "access: {{groups: {{all: anonymous}}, roles: [{{who: all, may: operate}}]}}\n"
+        with Gateway(text % ", public: true" + access) as gateway:
+            self.assertEqual(gateway.ready()["warnings"], [])
+            gateway.write_policy(text % ", public: true")
+            gateway.reload()
+            gateway.wait_for_log("everybody who can connect can read, write and administer everything")
 
 
 if __name__ == "__main__":
