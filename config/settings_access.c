@@ -17,7 +17,8 @@ static const kw_setting group_settings[] = {
      .about =
          "Names of callers: cn=NAME and san=NAME of a client certificate, unix:USER_ID or unix:root and "
          "unix-group:GROUP_ID of the process at the other end of a Unix socket, or anonymous for a caller "
-         "without a name. A * stands for any characters, but alone not for anonymous."},
+         "without a name. san= is each DNS name, URI and e-mail address of the certificate. A * stands for "
+         "any characters, but alone not for anonymous."},
     {.name = NULL},
 };
 
@@ -57,8 +58,9 @@ static const kw_setting role_settings[] = {
      .choices = kw_operation_names,
      .about = "Operations. Of tables: read; write (put, allocate numbers); remove; atomic (increment, putIf, "
               "compareAndPut; needs write); create (store tables); explain (plans and row keys). Of the "
-              "gateway: view (policy, changes, statistics) and operate (everything that changes them, and "
-              "scrub, verify, backups and the catalog). None includes another."},
+              "gateway: view (the whole policy with its groups and roles, changes, statistics) and operate "
+              "(everything that changes them, and scrub, verify, backups and the catalog). None includes "
+              "another."},
     {.name = NULL},
 };
 

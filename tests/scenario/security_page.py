@@ -57,6 +57,7 @@ def main():
             for language, block in blocks(text):
                 block = block.replace("9599", str(port)).replace("0.0.0.0", "127.0.0.1").replace("/run/keyway", folder)
                 if language == "yaml":
+                    block = block.replace("unix:root", "unix:root" if os.getuid() == 0 else f"unix:{os.getuid()}")
                     with open(os.path.join(folder, "keyway.yaml"), "w", encoding="utf-8") as file:
                         file.write(block + "admin: off\n")
                     continue
