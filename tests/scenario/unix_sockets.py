@@ -41,8 +41,9 @@ class UnixSockets(unittest.TestCase):
                 except Exception as error:  # of the generated code
                     texts.append(error.message)
             name = "unix:root" if os.getuid() == 0 else f"unix:{os.getuid()}"
-            self.assertEqual(texts, [["events"], ["events"],
-                                     f"{name} has 2 connections already (limits.peer_connections)"])
+            # Two loops accept, so the connection that is refused is not always the last one.
+            self.assertCountEqual(texts, [["events"], ["events"],
+                                          f"{name} has 2 connections already (limits.peer_connections)"])
             gateway.data().close()
 
     def test_stale_socket_is_replaced(self):
