@@ -54,6 +54,16 @@ kw_regime_equal(kw_regime a, kw_regime b)
            a.keeps_gone == b.keeps_gone && a.marks == b.marks;
 }
 
+/* The time after which the kw:w of a removal expires, for store.late. If the removal comes between the read
+ * and the write of an atomic operation, its kw:w must still exist when the write is applied. The removal and
+ * the write can both be applied late_ms after they were sent. The windows (KW_ORDER_WINDOW_MS of store/order)
+ * leave time for pauses and for differences between clocks. */
+static inline int64_t
+kw_writer_ttl_ms(int64_t late_ms)
+{
+    return 2 * late_ms + INT64_C(3) * 30000;
+}
+
 /* Of one table; operations on its rows point to it. It lives as long as the policy. */
 typedef struct kw_ordering {
     kw_regime regime;

@@ -247,7 +247,7 @@ build_table(kw_policy *policy, size_t number, const kw_placings *placings, kw_di
     for (size_t index = 0; index < table->fields_count; index++)
         good = settle_field(table, paths[0].layout, index, &fields[index], diagnostics) &&
                check_column(table, index, diagnostics) && good;
-    return good;
+    return good && kw_writer_ids_check(policy->model, table, diagnostics);
 }
 
 static bool

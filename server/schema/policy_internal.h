@@ -22,3 +22,8 @@ struct kw_policy {
 
 /* The field before the table's layouts are known: without its column. */
 kw_field kw_field_of_model(const kw_model_field *model, kw_arena *arena);
+
+/* False if kw:w of a table with hint paths can expire too early (writer_ids.c). The table's fields are
+ * settled.
+ */
+bool kw_writer_ids_check(const kw_model *model, const kw_table *table, kw_diagnostics *diagnostics);

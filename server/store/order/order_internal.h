@@ -223,14 +223,12 @@ bool kw_order_put_is_applied(const kw_write *put, const kw_row *row, kw_arena *a
 int64_t kw_order_reserve(kw_order_handle *handle, const kw_bytes *rows, size_t count, int64_t stamp_ms,
                          bool exclusive, kw_arena *arena);
 
-/* The time after which the kw:w of a removal expires. If the removal comes between the read and the write of
- * an atomic operation, its kw:w must still exist when the write is applied. The removal and the write can
- * both be applied late_ms after they were sent. The windows leave time for pauses and for differences between
- * clocks. */
+/* See kw_writer_ttl_ms. */
 static inline int64_t
 kw_order_writer_ttl_ms(const kw_order_settings *settings)
 {
-    return 2 * settings->late_ms + 3 * KW_ORDER_WINDOW_MS;
+    G_STATIC_ASSERT(KW_ORDER_WINDOW_MS == 30000);
+    return kw_writer_ttl_ms(settings->late_ms);
 }
 
 /* --- marks.c -------------------------------------------------------------------------------------- */
