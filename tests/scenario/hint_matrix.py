@@ -1,5 +1,5 @@
 """Paths with each kind of key rule over fields that change are added to a table on HBase, with two gateways, while its records
-change. Then a drop of the path, another rule for it, and another rule for the primary path are refused.
+change. Then another rule for the path, and another rule for the primary path are refused, and the paths are dropped.
 
     hint_matrix.py sim|hbase
 
@@ -75,6 +75,7 @@ class Matrix:
         self.run = f"hint_matrix_{os.getpid()}_{time.time_ns()}"
         self.cases = [Case(self.run, rule, order, random.Random(chance.random())) for rule in RULES for order in ORDERS]
         self.gateways = []
+        self.version = 1  # of the policy
 
     def start(self, stack):
         stack.callback(self.place.stop)
@@ -145,7 +146,7 @@ class Matrix:
         rules = list(RULES)
         for case in self.cases:
             other = rules[(rules.index(case.rule) + 1) % len(rules)]
-            for text in (case.table(case.added, None), case.table(case.added, other), case.table(case.added, case.rule, OTHER_PRIMARY)):
+            for text in (case.table(case.added, other), case.table(case.added, case.rule, OTHER_PRIMARY)):
                 try:
                     apply(self.gateways[0], self.policy(len(self.cases), {case.added: text}), only_writer=True)
                 except KeywayError as failure:
@@ -154,24 +155,46 @@ class Matrix:
                     raise AssertionError(f"not refused: {text}")
                 assert status(self.gateways[0], case.added) is None
 
+    def check_dropped(self):
+        for gateway in self.gateways:
+            data = gateway.data()
+            for case in self.cases:
+                found, wanted = (query(data, table, None, None, "primary") for table in (case.added, case.reference))
+                assert found == wanted, f"{case.added}: {found}, not {wanted}"
+                try:
+                    query(data, case.added, None, None)
+                except KeywayError as failure:
+                    assert failure.code == Code.NOT_FOUND and "has no path" in failure.message, failure
+                else:
+                    raise AssertionError(f"{case.added} still has the path")
+            data.close()
+
     # --- the run --------------------------------------------------------------------------------------
 
-    def add_all(self, workers):
-        """Adds the paths, one after the other, while records change."""
+    def wait_until_ended(self):
+        for gateway in self.gateways:
+            for case in self.cases:
+                wait_until(lambda gateway=gateway, case=case: status(gateway, case.added) is None, f"path by of {case.added}", 300)
+
+    def change_all(self, workers, counts, together):
+        """Applies policies one after the other, while records change. counts: how many tables have the path in each policy.
+        together: the changes of several tables are under way at once."""
         ended = threading.Event()
         futures = self.write_all(workers, ended)
         try:
-            for i, case in enumerate(self.cases):
-                assert apply(self.gateways[i % 2], self.policy(i + 1), i + 1, only_writer=True).changed, case.added
-            for gateway in self.gateways:
-                for case in self.cases:
-                    wait_until(lambda gateway=gateway, case=case: status(gateway, case.added) is None, f"path by of {case.added}", 300)
+            for count in counts:
+                self.version += 1
+                assert apply(self.gateways[count % 2], self.policy(count), self.version - 1, only_writer=True).changed, count
+                if not together:
+                    self.wait_until_ended()
+            self.wait_until_ended()
         finally:
             ended.set()
         return join(futures)
 
     def go(self, workers):
-        counts = [self.write_some(workers), self.add_all(workers)]
+        count = len(self.cases)
+        counts = [self.write_some(workers), self.change_all(workers, range(1, count + 1), together=True)]
         self.check_queries()
         self.check_hints()
         counts.append(self.write_some(workers))
@@ -179,7 +202,9 @@ class Matrix:
         self.check_refused()
         self.check_queries()
         self.check_hints()
-        print(f"{len(self.cases)} tables; writes before, during and after the additions: {counts}")
+        counts.append(self.change_all(workers, range(count - 1, -1, -1), together=False))
+        self.check_dropped()
+        print(f"{count} tables; writes before, during and after the additions, and during the drops: {counts}")
 
 
 def write_one(data, table, fields, identity):
@@ -199,10 +224,10 @@ def is_written(data, table, fields, identity):
     return failure is None
 
 
-def query(data, table, field, value):
+def query(data, table, field, value, path="by"):
     """All records that the path finds, in the order of their identities."""
     given = {"full_scan": True} if value is None else {"bound": record(**{field: value})}
-    page = data.scan(Query(table=table, path="by", page_rows=1000, deadline_ms=DEADLINE_MS, **given))
+    page = data.scan(Query(table=table, path=path, page_rows=1000, deadline_ms=DEADLINE_MS, **given))
     assert page.cursor is None
     return sorted((plain(row) for row in page.rows), key=lambda row: (row["id"], row["no"]))
 
