@@ -365,7 +365,8 @@ memory_get_many(kw_store_handle *handle, const kw_get *const *gets, size_t count
         memory_limit_times(gets[i]->time_from, gets[i]->time_to, &rows->rows[i]);
         apply_filter(gets[i], &rows->rows[i]);
         rows->scanned += rows->rows[i].cells_count > 0;
-        if (gets[0]->max_bytes && bytes_of(&rows->rows[i]) > gets[0]->max_bytes)
+        if (store->control.omits_large_rows && gets[0]->max_bytes &&
+            bytes_of(&rows->rows[i]) > gets[0]->max_bytes)
             rows->rows[i] = (kw_row){.key = rows->rows[i].key, .omitted = KW_OMITTED_TOO_LARGE};
         store->control.cells_got += rows->rows[i].cells_count;
     }

@@ -24,6 +24,7 @@ typedef struct kw_memory_control {
     bool time_on_demand; /* kw_store_keep_time_known ends `time_unknown` */
     bool offset_known;   /* of the store's clock */
     int64_t offset_ms;
+    bool omits_large_rows; /* gets omit rows larger than max_bytes, as other stores do */
     /* counted by the store */
     uint64_t operations; /* reads, fetches, writes (a multi-call is one), tables */
     uint64_t fetches;

@@ -166,7 +166,6 @@ KW_TEST(test_tiny_buffer, "/gather/points/tiny buffer")
     fixture *self = noting_fixture_of_points(ROWS);
     kw_gather_spec spec = fixture_spec(self);
     spec.buffer_bytes = 1;
-    spec.row_bytes = 1 << 20;
     kw_gather *gather = kw_gather_new(self->handle, &spec);
     for (size_t count = 0; count < ROWS; count += self->page_count)
         fixture_read_page(self, gather, ROWS, 1 << 20);
