@@ -281,13 +281,20 @@ admit(kw_exchange *exchange, const kw_wire_message *message)
     return false;
 }
 
+/* `snapshot`: the one whose rules decide. */
+static bool
+may_under(const kw_exchange *exchange, const kw_snapshot *snapshot, kw_operation operation, kw_bytes table,
+          kw_error *ret_error)
+{
+    const kw_request *request = exchange->request;
+    return !snapshot->access || kw_access_check(snapshot->access, kw_request_principal(request),
+                                                kw_request_grants(request), operation, table, ret_error);
+}
+
 bool
 kw_exchange_may(const kw_exchange *exchange, kw_operation operation, kw_bytes table, kw_error *ret_error)
 {
-    const kw_access_rules *rules = exchange->snapshot->access;
-    const kw_request *request = exchange->request;
-    return !rules || kw_access_check(rules, kw_request_principal(request), kw_request_grants(request),
-                                     operation, table, ret_error);
+    return may_under(exchange, exchange->snapshot, operation, table, ret_error);
 }
 
 static bool
@@ -306,35 +313,26 @@ record(const kw_exchange *exchange, const kw_snapshot *snapshot, kw_audit_kind k
 
 /* Decides about the call, under rules. Records the first call of its connection, and a denial. */
 static bool
-decide(const kw_exchange *exchange, kw_subject *ret_subject, kw_error *ret_error)
+decide(const kw_exchange *exchange, const kw_snapshot *snapshot, kw_subject *ret_subject, kw_error *ret_error)
 {
     bool first = *kw_request_grants(exchange->request) == NULL;
     if (!kw_method_read_subject(exchange, ret_subject, ret_error))
         return false;
     bool allowed =
-        kw_exchange_may(exchange, kw_exchange_method(exchange)->operation, ret_subject->table, ret_error);
+        may_under(exchange, snapshot, kw_exchange_method(exchange)->operation, ret_subject->table, ret_error);
     if (first)
-        record(exchange, exchange->snapshot, KW_AUDIT_LOGIN, KW_BYTES_NONE);
+        record(exchange, snapshot, KW_AUDIT_LOGIN, KW_BYTES_NONE);
     if (!allowed)
-        record(exchange, exchange->snapshot, KW_AUDIT_DENIED, ret_subject->table);
+        record(exchange, snapshot, KW_AUDIT_DENIED, ret_subject->table);
     return allowed;
 }
 
 bool
 kw_exchange_may_still(const kw_exchange *exchange, kw_error *ret_error)
 {
+    kw_subject unused;
     const kw_snapshot *present = exchange->worker->snapshot;
-    const kw_request *request = exchange->request;
-    kw_subject subject;
-    if (present == exchange->snapshot || !present->access)
-        return true;
-    if (!kw_method_read_subject(exchange, &subject, ret_error))
-        return false;
-    bool allowed = kw_access_check(present->access, kw_request_principal(request), kw_request_grants(request),
-                                   kw_exchange_method(exchange)->operation, subject.table, ret_error);
-    if (!allowed)
-        record(exchange, present, KW_AUDIT_DENIED, subject.table);
-    return allowed;
+    return present == exchange->snapshot || !present->access || decide(exchange, present, &unused, ret_error);
 }
 
 /* Only calls that are allowed wait for a held table: otherwise a caller could find out that a table exists.
@@ -343,7 +341,8 @@ static bool
 can_be_held(const kw_exchange *exchange, kw_error *ret_error)
 {
     kw_subject unused;
-    return !exchange->worker->hold || !exchange->snapshot->access || decide(exchange, &unused, ret_error);
+    return !exchange->worker->hold || !exchange->snapshot->access ||
+           decide(exchange, exchange->snapshot, &unused, ret_error);
 }
 
 static bool
@@ -360,7 +359,7 @@ is_allowed(const kw_exchange *exchange, kw_error *ret_error)
 {
     kw_subject subject;
     if (exchange->snapshot->access) {
-        if (!decide(exchange, &subject, ret_error))
+        if (!decide(exchange, exchange->snapshot, &subject, ret_error))
             return false;
     } else if (must_be_recorded(exchange)) {
         subject = kw_subject_of(exchange);
