@@ -4,8 +4,9 @@
 #include "path/write.h"
 
 #include "base/guard.h"
+#include "base/key_set.h"
+#include "path/cells.h"
 #include "path/partial.h"
-#include "path/repeated.h"
 #include "path/rows.h"
 #include "path/stamp.h"
 
@@ -470,31 +471,63 @@ sort_partials(kw_batch *batch, const kw_partial_put *by_index)
     batch->partials_count = count;
 }
 
+/* Numbers the row of a record. The keys get it if they do not have it; no bucket is chosen. UINT32_MAX if the
+ * key rule cannot encode the record: its put is refused. */
+static uint32_t
+number_row(kw_batch *batch, size_t index, kw_buffer *scratch, kw_key_set *keys, bool *ret_new)
+{
+    kw_bytes key;
+    kw_error error;
+    return kw_row_key(&batch->table->placements[0], &batch->items[index].record, scratch, batch->call->arena,
+                      &key, &error)
+               ? kw_key_set_add(keys, key, ret_new)
+               : UINT32_MAX;
+}
+
+/* By addition: true if a partial put of the same record comes before it in the call. In the arena. */
+static const bool *
+find_followers(kw_batch *batch)
+{
+    kw_arena *arena = batch->call->arena;
+    g_auto(kw_buffer) scratch = KW_BUFFER_EMPTY;
+    kw_key_set keys = kw_key_set_in(arena);
+    size_t *first = KW_ARENA_ARRAY(arena, size_t, batch->partials_count); /* partial put of each row */
+    bool *follows = KW_ARENA_ARRAY(arena, bool, batch->additions_count);
+    bool is_new;
+    for (size_t i = 0; i < batch->partials_count; i++) {
+        size_t index = batch->partial_indexes[i];
+        uint32_t row = number_row(batch, index, &scratch, &keys, &is_new);
+        if (row != UINT32_MAX)
+            first[row] = is_new ? index : MIN(first[row], index);
+    }
+    size_t known = keys.count;
+    for (size_t i = 0; i < batch->additions_count; i++) {
+        size_t index = batch->additions[i].index;
+        uint32_t row = number_row(batch, index, &scratch, &keys, &is_new);
+        follows[i] = row < known && first[row] < index;
+    }
+    return follows;
+}
+
 /* Puts that follow a partial put of their record are executed after it, in the same way. The last put of a
  * record wins. A counter cannot be put so if the store itself increments it. */
 static void
 follow_partials(kw_batch *batch)
 {
-    kw_arena *arena = batch->call->arena;
     size_t kept = 0, count = batch->additions_count;
-    kw_listed_put *first = KW_ARENA_ARRAY(arena, kw_listed_put, batch->partials_count);
-    kw_listed_put *puts = KW_ARENA_ARRAY(arena, kw_listed_put, count);
-    kw_partial_put *by_index = KW_ARENA_ARRAY(arena, kw_partial_put, batch->count);
-    bool *follows = KW_ARENA_ARRAY(arena, bool, count);
-    for (size_t i = 0; i < batch->partials_count; i++) {
-        first[i] = (kw_listed_put){batch->partials[i].record, batch->partial_indexes[i]};
-        by_index[first[i].index] = batch->partials[i];
-    }
-    for (size_t i = 0; i < count; i++)
-        puts[i] = (kw_listed_put){&batch->items[batch->additions[i].index].record, batch->additions[i].index};
-    kw_puts_find_followers(batch->table, first, batch->partials_count, puts, count, arena, follows);
-    for (size_t i = 0; i < count; i++)
+    kw_partial_put *by_index = KW_ARENA_ARRAY(batch->call->arena, kw_partial_put, batch->count);
+    const bool *follows = find_followers(batch);
+    for (size_t i = 0; i < batch->partials_count; i++)
+        by_index[batch->partial_indexes[i]] = batch->partials[i];
+    for (size_t i = 0; i < count; i++) {
+        const addition *at = &batch->additions[i];
         if (!follows[i])
-            batch->additions[kept++] = batch->additions[i];
-        else if (batch->additions[i].form.counters && kw_hints_counts_natively(batch->call, batch->table))
-            refuse_counter(batch, batch->additions[i].index);
+            batch->additions[kept++] = *at;
+        else if (at->form.counters && kw_hints_counts_natively(batch->call, batch->table))
+            refuse_counter(batch, at->index);
         else
-            by_index[puts[i].index] = (kw_partial_put){puts[i].record, batch->additions[i].form};
+            by_index[at->index] = (kw_partial_put){&batch->items[at->index].record, at->form};
+    }
     batch->additions_count = kept;
     sort_partials(batch, by_index);
 }
