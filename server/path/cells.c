@@ -21,12 +21,9 @@ unique_names(const kw_table *table, kw_arena *arena)
     const char *names = "";
     for (size_t i = 1; i < table->queried_paths_count; i++) {
         const kw_path *path = &table->paths[i];
-        for (size_t at = 0; path->unique && at < path->placements->tuple_count; at++)
-            names = kw_arena_printf(arena, "%s%s%s", names,
-                                    at       ? ", "
-                                    : *names ? ", or "
-                                             : "; get also accepts ",
-                                    table->fields[path->placements->tuple[at]].name);
+        if (path->unique)
+            names = kw_arena_printf(arena, "%s%s%s", names, *names ? ", or " : "; get also accepts ",
+                                    kw_placement_tuple_names(path->placements, arena));
     }
     return names;
 }

@@ -53,16 +53,6 @@ kw_claim_is_of(const kw_placement *placement, kw_bytes key, const kw_record *rec
 
 /* --- checks of a put ------------------------------------------------------------------------------- */
 
-/* The columns of the tuple's fields. */
-static const kw_column *
-columns_of_tuple(const kw_path *path, kw_arena *arena)
-{
-    kw_column *columns = KW_ARENA_ARRAY(arena, kw_column, path->placements->tuple_count);
-    for (size_t i = 0; i < path->placements->tuple_count; i++)
-        columns[i] = kw_pick_column(path->table, (kw_pick){.field = path->placements->tuple[i]}, arena);
-    return columns;
-}
-
 /* The fields of the tuple that a row of the primary path has. */
 static bool
 decode_tuple(const kw_path *path, const kw_row *row, kw_arena *arena, kw_record *record, kw_error *ret_error)
@@ -78,15 +68,11 @@ decode_tuple(const kw_path *path, const kw_row *row, kw_arena *arena, kw_record 
 }
 
 static bool
-refuse_taken(const kw_path *path, kw_error *ret_error)
+refuse_taken(const kw_path *path, kw_arena *arena, kw_error *ret_error)
 {
-    g_autoptr(GString) names = g_string_new(NULL);
-    for (size_t i = 0; i < path->placements->tuple_count; i++)
-        g_string_append_printf(names, "%s%s", i ? ", " : "",
-                               path->table->fields[path->placements->tuple[i]].name);
     return kw_error_set(ret_error, KW_REFUSED,
                         "table %s, path %s: another record has the same %s, and this path is unique",
-                        path->table->name, path->name, names->str);
+                        path->table->name, path->name, kw_placement_tuple_names(path->placements, arena));
 }
 
 /* False if another record, whose row this is, has the tuple of the claim. */
@@ -98,7 +84,7 @@ check_other(const kw_hint *claim, const kw_row *row, kw_arena *arena, kw_error *
     if (!decode_tuple(path, row, arena, &record, ret_error))
         return kw_error_prefix(ret_error, "table %s, path %s: another record can have the same values",
                                path->table->name, path->name);
-    return !kw_claim_is_of(claim->placement, claim->key, &record) || refuse_taken(path, ret_error);
+    return !kw_claim_is_of(claim->placement, claim->key, &record) || refuse_taken(path, arena, ret_error);
 }
 
 static bool
@@ -128,7 +114,7 @@ kw_claims_check(const kw_claims *claims, const kw_seen *seen, kw_arena *arena, k
             continue;
         lookups[derived->lookups_count++] =
             (kw_lookup){claims->table->paths[0].store_table, kw_claim_owner(claims->table, &seen->others[i]),
-                        columns_of_tuple(path, arena), path->placements->tuple_count};
+                        kw_hints_columns(path->placements, arena), path->placements->tuple_count};
         good =
             at >= seen->others_count || check_other(&claims->items[i], &seen->others[at], arena, ret_error);
     }

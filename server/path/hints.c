@@ -143,6 +143,17 @@ kw_hints_tuple(const kw_placement *placement)
     return tuple;
 }
 
+kw_column *
+kw_hints_columns(const kw_placement *placement, kw_arena *arena)
+{
+    kw_column *columns = KW_ARENA_ARRAY(arena, kw_column, placement->tuple_count);
+    for (size_t i = 0; i < placement->tuple_count; i++) {
+        const kw_field *field = &placement->path->table->fields[placement->tuple[i]];
+        columns[i] = (kw_column){.family = field->family, .qualifier = field->qualifier};
+    }
+    return columns;
+}
+
 int64_t
 kw_hints_newest_ms(const kw_placement *placement, const kw_row *row)
 {

@@ -43,6 +43,9 @@ bool kw_hints_counts_natively(const kw_call *call, const kw_table *table);
 /* The fields of the tuple of a placement with hints that puts write. */
 kw_hint_fields kw_hints_tuple(const kw_placement *placement);
 
+/* The columns of the fields of a placement's tuple; in the arena. */
+kw_column *kw_hints_columns(const kw_placement *placement, kw_arena *arena);
+
 /* The newest timestamp of the tuple's cells in a row of the primary path; KW_HINT_NO_TIME: it has none. */
 int64_t kw_hints_newest_ms(const kw_placement *placement, const kw_row *row);
 

@@ -276,15 +276,11 @@ refuse_if_unnamed(const kw_record_query *query, const kw_normalized_query *norma
 static bool
 refuse_part_of_claim(const kw_path *path, kw_arena *arena, kw_error *ret_error)
 {
-    const char *names = "";
-    for (size_t i = 0; i < path->placements->tuple_count; i++)
-        names = kw_arena_printf(arena, "%s%s%s", names, i ? ", " : "",
-                                path->table->fields[path->placements->tuple[i]].name);
     return kw_error_set(
         ret_error, KW_INVALID,
         "table %s: the path %s is unique and finds one record: give exactly one value of each "
         "field in its key (%s), or use another path",
-        path->table->name, path->name, names);
+        path->table->name, path->name, kw_placement_tuple_names(path->placements, arena));
 }
 
 static bool

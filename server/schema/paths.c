@@ -440,6 +440,16 @@ kw_placement_has_record(const kw_placement *placement, const kw_record *record)
     return complete;
 }
 
+const char *
+kw_placement_tuple_names(const kw_placement *placement, kw_arena *arena)
+{
+    const char *names = "";
+    for (size_t i = 0; i < placement->tuple_count; i++)
+        names = kw_arena_printf(arena, "%s%s%s", names, i ? ", " : "",
+                                placement->path->table->fields[placement->tuple[i]].name);
+    return names;
+}
+
 bool
 kw_path_is_filling(const kw_path *path)
 {
@@ -579,22 +589,12 @@ check_unique_tables(const compiling *self)
     return good;
 }
 
-/* Also those of paths that are being dropped. */
-static bool
-has_hints(const kw_table *table)
-{
-    bool has = false;
-    for (size_t index = 0; !has && index < table->placements_count; index++)
-        has = table->placements[index].content == KW_CONTENT_HINTS;
-    return has;
-}
-
 /* The hints of a record name its identity, and lead to its row in the primary path. */
 static bool
 settle_hint_paths(const compiling *self)
 {
     const kw_table *table = self->table;
-    if (!has_hints(table))
+    if (!kw_table_has_hints(table))
         return true;
     if (number_tuples(self) > KW_TUPLE_FIELDS_MAX)
         return kw_diagnostics_add(self->diagnostics, table->model->mark,

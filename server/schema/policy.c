@@ -137,14 +137,13 @@ set_ordering(kw_table *table)
         table->ordering.counters = table->ordering.counters || table->fields[index].counter;
 }
 
-/* True if the table has a hint path, also one that is being added or dropped. */
-static bool
-has_hints(const kw_table *table)
+bool
+kw_table_has_hints(const kw_table *table)
 {
-    for (size_t i = 0; i < table->placements_count; i++)
-        if (table->placements[i].content == KW_CONTENT_HINTS)
-            return true;
-    return false;
+    bool has = false;
+    for (size_t i = 0; !has && i < table->placements_count; i++)
+        has = table->placements[i].content == KW_CONTENT_HINTS;
+    return has;
 }
 
 static kw_regime
@@ -156,7 +155,7 @@ choose_regime(const kw_table *table, kw_write_order order, bool atomics)
     if (!atomics && table->change != KW_TABLE_TURNS_ATOMICS)
         regime.atomics = KW_ATOMICS_OFF;
     regime.marks =
-        regime.order == KW_WRITE_ORDER_STORE && regime.atomics != KW_ATOMICS_OFF && has_hints(table);
+        regime.order == KW_WRITE_ORDER_STORE && regime.atomics != KW_ATOMICS_OFF && kw_table_has_hints(table);
     return regime;
 }
 

@@ -155,6 +155,9 @@ const kw_model_path *kw_path_text(const kw_path *path);
  * there. */
 bool kw_placement_has_record(const kw_placement *placement, const kw_record *record);
 
+/* The names of the fields in its tuple, for example "created, status"; in the arena. */
+const char *kw_placement_tuple_names(const kw_placement *placement, kw_arena *arena);
+
 /* True if the path was added to a table with rows and does not have all of them yet: no query can read it. */
 bool kw_path_is_filling(const kw_path *path);
 /* True if the path is being dropped: the policy no longer has it, so it is not among the paths of its table,

@@ -23,6 +23,9 @@ struct kw_policy {
 /* The field before the table's layouts are known: without its column. */
 kw_field kw_field_of_model(const kw_model_field *model, kw_arena *arena);
 
+/* True if the table has a hint path, also one that is being added or dropped. */
+bool kw_table_has_hints(const kw_table *table);
+
 /* False if kw:w of a table with hint paths can expire too early (writer_ids.c). The table's fields are
  * settled.
  */

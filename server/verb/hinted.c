@@ -114,18 +114,6 @@ make_form(kw_hinted *hinted)
                             .ordering = &hinted->ordering};
 }
 
-static void
-find_tuple_columns(kw_hinted *hinted)
-{
-    const kw_placement *hints = hinted->spec.placement;
-    kw_column *columns = KW_ARENA_ARRAY(hinted->arena, kw_column, hints->tuple_count);
-    for (size_t i = 0; i < hints->tuple_count; i++) {
-        const kw_field *field = &hints->path->table->fields[hints->tuple[i]];
-        columns[i] = (kw_column){.family = field->family, .qualifier = field->qualifier};
-    }
-    hinted->tuple = kw_columns_copy(columns, hints->tuple_count, hinted->arena);
-}
-
 kw_hinted *
 kw_hinted_new(const kw_hinted_spec *spec)
 {
@@ -138,7 +126,8 @@ kw_hinted_new(const kw_hinted_spec *spec)
     hinted->decoded = kw_record_new(spec->placement->path->table, hinted->arena);
     hinted->read = g_ptr_array_new_with_free_func(free_rows);
     make_form(hinted);
-    find_tuple_columns(hinted);
+    hinted->tuple = kw_columns_copy(kw_hints_columns(spec->placement, hinted->arena),
+                                    spec->placement->tuple_count, hinted->arena);
     hinted->unused = kw_arena_mark_now(hinted->arena);
     return hinted;
 }
@@ -387,8 +376,8 @@ ask(kw_hinted *hinted)
     kw_store_handle_get_many(hinted->spec.call->handle, list, hinted->part, arrived, hinted);
 }
 
-/* Of a row that is too large, the tuple is enough to know whether the query returns it. False: there is none.
- */
+/* Reads the tuples of the rows that are too large: a tuple shows whether the query returns its row. False if
+ * no row is too large. */
 static bool
 ask_for_tuples(kw_hinted *hinted)
 {
