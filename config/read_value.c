@@ -154,7 +154,7 @@ read_choice(kw_read *read, const kw_setting *setting, const kw_node *node, void 
         memcpy(member, &chosen, sizeof chosen);
 }
 
-/* Linux allows 107 bytes for the path of a socket; .lock is the suffix of its lock file. */
+/* Linux allows 107 bytes for the path of a socket. */
 #define UNIX_PATH_MAX 107
 
 static void

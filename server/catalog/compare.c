@@ -97,8 +97,8 @@ kw_facts_find_hints(const kw_facts *facts)
 }
 
 /* The path over fields that can change because of which `path` cannot be added, changed or dropped while the
- * table has rows; NULL: no such path. With several writers, the steps of
- * changes of other paths do not consider it. A path over fields that can change can itself be added. */
+ * table has rows; NULL: no such path. With several writers, the steps of changes of other paths do not
+ * consider it. A path over fields that can change can itself be added. */
 static const kw_path_facts *
 find_obstacle(const comparing *self, const kw_path_facts *path)
 {

@@ -26,5 +26,5 @@ bool kw_unix_socket_bind(const char *path, mode_t mode, kw_unix_socket *ret_sock
 void kw_unix_socket_remove(kw_unix_socket *socket);
 
 /* The peer of a connected Unix socket, when it connected. NULL if the kernel does not say. If its groups do
- * not all fit into a principal, it has none of them. */
+ * not all fit into a principal, it has only its own group. */
 kw_principal *kw_unix_socket_peer(int connected);

@@ -3,7 +3,7 @@
  * can have changed. */
 #include "schema/policy_internal.h"
 
-/* A field that outlives the kw:w that its puts leave; NULL: there is none. */
+/* A field that is kept longer than the kw:w of its puts; NULL if no field is. */
 static const kw_field *
 find_outliving(const kw_table *table, int64_t ttl_s)
 {

@@ -111,6 +111,7 @@ select_cells(const kw_get *get, kw_arena *scratch, kw_row *row)
     row->cells_count = kept;
     kw_arena_rewind(scratch, before);
 }
+
 static void
 limit_versions(int32_t most, kw_row *row)
 {

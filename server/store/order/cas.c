@@ -131,8 +131,7 @@ is_unchanged(const kw_cas_round *round, const kw_cell *writer)
 /* If kw:w has the id of this compare, the compare was applied. If kw:w has changed and has a lower timestamp,
  * the compare was not applied and never will be, because it compares with the former kw:w. Without a stamp,
  * that cannot be known: the compare can have been applied before the newer kw:w. If kw:w is unchanged and the
- * compare got no answer, it can be sent again, because at most one of the two can be
- * applied. */
+ * compare got no answer, it can be sent again, because at most one of the two can be applied. */
 static void
 decide_doubt(kw_cas_round *round, const kw_cell *writer)
 {
