@@ -331,26 +331,35 @@ class Load:
         possible = self.possible(key, began)
         assert found in possible, f"{what} of {key}: {found}, not one of {possible}"
 
-    def scan(self, data, chance, path=None, orders=None):
-        began, expiries, rows = time.monotonic(), self.expiries, {}
+    def read_all(self, data, chance, path):
+        """Scans the table by the path. Returns the rows, and the number of pages; 0: the cursor has expired."""
+        expiries, pages = self.expiries, 1
         page = data.scan(Query(table=self.table, path=path, full_scan=True, page_rows=chance.randint(200, 2000)))
-        listed = []
-        while True:
-            for row in page.rows:
-                key = (row["id"].text, row["ts"].number)
-                assert key not in rows, f"a scan returned {key} twice"
-                rows[key] = row
-                listed.append(key)
-            if page.cursor is None:
-                break
+        rows = list(page.rows)
+        while page.cursor is not None:
             try:
                 page = data.nextPage(page.cursor, None)
             except KeywayError as failure:
                 can_expire = self.expiries > expiries or expiries % 2 == 1
                 if failure.code == Code.INVALID and "cursor" in failure.message and can_expire:
                     self.counts["expired"] += 1
-                    return
+                    return rows, 0
                 raise
+            rows += page.rows
+            pages += 1
+        return rows, pages
+
+    def scan(self, data, chance, path=None, orders=None):
+        began, rows = time.monotonic(), {}
+        found, pages = self.read_all(data, chance, path)
+        listed = []
+        for row in found:
+            key = (row["id"].text, row["ts"].number)
+            assert key not in rows, f"a scan returned {key} twice"
+            rows[key] = row
+            listed.append(key)
+        if pages == 0:
+            return
         for key in [*self.stable, *self.known]:
             self.same(key, rows.pop(key, None), began, "scan")
         assert not rows, f"a scan returned records that nobody wrote: {list(rows)[:3]}"

@@ -103,6 +103,27 @@ class ComingBackCase(unittest.TestCase):
         self.restart(gateway, self.settings("_new"), ready=False)
         wait_until(lambda: any("keyway policy import" in reason for reason in gateway.ready()["reasons"]), "an empty catalog")
 
+    def refuse_import(self, gateway, text, *parts):
+        """`keyway policy import` fails with these parts of its reason."""
+        file = os.path.join(gateway.folder, "saved.yaml")
+        with open(file, "w", encoding="utf-8") as saved:
+            saved.write(text)
+        _, why = keyway(gateway, "policy", "import", file, code=1)
+        for part in parts:
+            self.assertIn(part, why)
+
+    @staticmethod
+    def export_catalog(gateway):
+        file = os.path.join(gateway.folder, "catalog.txt")
+        keyway(gateway, "catalog", "export", file)
+        return file
+
+    def import_catalog(self, gateway, file):
+        """Into a new catalog."""
+        self.lose_catalog(gateway)
+        keyway(gateway, "catalog", "import", file)
+        wait_until(lambda: gateway.ready()["ready"] and not gateway.ready()["warnings"], "the gateway to serve")
+
     def expect_all(self, gateway, rows=ROWS):
         """Both paths find every row."""
         data = gateway.data()

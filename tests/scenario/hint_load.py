@@ -4,7 +4,7 @@ import time
 from change_hbase_case import HBaseLoad
 from changing import PAUSE_S
 from keyway_gateway import PATIENCE, plain, value, wait_until
-from keyway_thrift.ttypes import Code, KeywayError, Query
+from keyway_thrift.ttypes import KeywayError, Query
 from path_load import PathScans
 
 
@@ -33,20 +33,10 @@ class HintLoad(HBaseLoad):
 
     def scan_by_note(self, data, chance):
         """A record that has a note throughout is returned once, or, if it gets another one, once or twice."""
-        began, expiries, pages = time.monotonic(), self.expiries, 1
-        page = data.scan(Query(table=self.table, path="by_note", full_scan=True, page_rows=chance.randint(200, 2000)))
-        rows = list(page.rows)
-        while page.cursor is not None:
-            try:
-                page = data.nextPage(page.cursor, None)
-            except KeywayError as failure:
-                can_expire = self.expiries > expiries or expiries % 2 == 1
-                if failure.code == Code.INVALID and "cursor" in failure.message and can_expire:
-                    self.counts["expired"] += 1
-                    return
-                raise
-            rows += page.rows
-            pages += 1
+        began = time.monotonic()
+        rows, pages = self.read_all(data, chance, "by_note")
+        if pages == 0:
+            return
         found = {}
         for row in rows:
             found.setdefault((row["id"].text, row["ts"].number), []).append(row)

@@ -3,7 +3,6 @@ records before queries use it. If it comes to a table with rows in another way, 
 
     hint_steps.py embedded|sim|hbase
 """
-import os
 import threading
 import unittest
 
@@ -158,20 +157,12 @@ class HintSteps(ComingBackCase):
         gateway = self.start(BY_STATE)
         self.lose_catalog(gateway)
         for more in ("", "    accept_unverified: true\n"):
-            file = os.path.join(gateway.folder, "saved.yaml")
-            with open(file, "w", encoding="utf-8") as saved:
-                saved.write(self.tables(BY_STATE, more=more))
-            _, why = keyway(gateway, "policy", "import", file, code=1)
-            self.assertIn("table orders, path by_state: the catalog does not have the table", why)
-            self.assertIn("keyway catalog import", why)
+            self.refuse_import(gateway, self.tables(BY_STATE, more=more), "table orders, path by_state: the catalog does not have the table",
+                               "keyway catalog import")
 
     def test_catalog_comes_back(self):
         gateway = self.start(BY_STATE)
-        file = os.path.join(gateway.folder, "catalog.txt")
-        keyway(gateway, "catalog", "export", file)
-        self.lose_catalog(gateway)
-        keyway(gateway, "catalog", "import", file)
-        wait_until(lambda: gateway.ready()["ready"] and not gateway.ready()["warnings"], "the gateway to serve")
+        self.import_catalog(gateway, self.export_catalog(gateway))
         self.put(gateway, ROWS)
         self.expect(gateway, 2 * ROWS, "by_state")
 
@@ -197,13 +188,10 @@ class HintSteps(ComingBackCase):
     def test_dropped_after_the_export(self):
         """An import of the older catalog serves the path again. A scrub finds the rows that it lacks, and writes them."""
         gateway = self.start(BY_STATE)
-        file = os.path.join(gateway.folder, "catalog.txt")
-        keyway(gateway, "catalog", "export", file)
+        file = self.export_catalog(gateway)
         self.drop(gateway)
         self.put(gateway, ROWS)
-        self.lose_catalog(gateway)
-        keyway(gateway, "catalog", "import", file)
-        wait_until(lambda: gateway.ready()["ready"] and not gateway.ready()["warnings"], "the gateway to serve")
+        self.import_catalog(gateway, file)
         keyway(gateway, "scrub", "orders", "--repair", code=None)
         self.expect(gateway, 2 * ROWS, "by_state")
 

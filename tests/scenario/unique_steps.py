@@ -3,7 +3,6 @@ could come to a table with rows.
 
     unique_steps.py embedded
 """
-import os
 import unittest
 
 from changing import apply, keyway, put_all, status
@@ -91,19 +90,11 @@ class UniqueSteps(ComingBackCase):
         gateway = self.start(BY_CARD)
         self.lose_catalog(gateway)
         for more in ("", "    accept_unverified: true\n"):
-            file = os.path.join(gateway.folder, "saved.yaml")
-            with open(file, "w", encoding="utf-8") as saved:
-                saved.write(self.tables(BY_CARD, more=more))
-            _, why = keyway(gateway, "policy", "import", file, code=1)
-            self.assertIn("table orders, path by_card: the catalog does not have the table", why)
+            self.refuse_import(gateway, self.tables(BY_CARD, more=more), "table orders, path by_card: the catalog does not have the table")
 
     def test_catalog_comes_back(self):
         gateway = self.start(BY_CARD)
-        file = os.path.join(gateway.folder, "catalog.txt")
-        keyway(gateway, "catalog", "export", file)
-        self.lose_catalog(gateway)
-        keyway(gateway, "catalog", "import", file)
-        wait_until(lambda: gateway.ready()["ready"] and not gateway.ready()["warnings"], "the gateway to serve")
+        self.import_catalog(gateway, self.export_catalog(gateway))
         self.put(gateway, ROWS)
         self.expect(gateway, 2 * ROWS)
 
