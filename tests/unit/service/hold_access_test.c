@@ -2,13 +2,11 @@
  * replaces the connection, the end of a failed call and the queue of the hold by functions of this file. */
 #include "service/hold.h"
 
+#include "unit/service/caller.h"
 #include "unit/service/fixture.h"
 
 #include <glib.h>
 
-const kw_principal *__wrap_kw_request_principal(const kw_request *request);
-kw_grants **__wrap_kw_request_grants(const kw_request *request);
-const char *__wrap_kw_request_peer(const kw_request *request);
 uint32_t __wrap_kw_request_peer_number(const kw_request *request);
 kw_bytes __wrap_kw_request_payload(const kw_request *request);
 kw_wire_form __wrap_kw_request_form(const kw_request *request);
@@ -18,34 +16,12 @@ const kw_error *__wrap_kw_request_refusal(const kw_request *request);
 void __wrap_kw_exchange_fail(kw_exchange *exchange, const kw_error *error);
 bool __wrap_kw_hold_catch(kw_exchange *exchange);
 
-static kw_grants *grants;
 static kw_buffer payload;
 static kw_account *account;
 
 /* How the last call ended. */
 static kw_code failed;
 static bool caught;
-
-const kw_principal *
-__wrap_kw_request_principal(const kw_request *request)
-{
-    (void)request;
-    return &kw_principal_anonymous;
-}
-
-kw_grants **
-__wrap_kw_request_grants(const kw_request *request)
-{
-    (void)request;
-    return &grants;
-}
-
-const char *
-__wrap_kw_request_peer(const kw_request *request)
-{
-    (void)request;
-    return "";
-}
 
 uint32_t
 __wrap_kw_request_peer_number(const kw_request *request)
@@ -148,7 +124,7 @@ KW_TEST(test_denied_calls_do_not_wait, "/service/hold_access/denied")
     scan(fix, "scores");
     g_assert_false(caught);
     g_assert_cmpint(failed, ==, KW_DENIED);
-    g_clear_pointer(&grants, kw_grants_free);
+    g_clear_pointer(&caller_grants, kw_grants_free);
     kw_access_rules_free(fix->snapshot.access);
     kw_account_unref(account);
     service_fixture_free(fix);

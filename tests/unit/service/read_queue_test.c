@@ -2,6 +2,7 @@
  * replaces the connection, and the end of a failed call, by functions of this file. */
 #include "service/read_queue.h"
 
+#include "unit/service/caller.h"
 #include "unit/service/fixture.h"
 
 #include <glib.h>
@@ -10,15 +11,11 @@
 
 uint64_t __wrap_kw_request_emptied(const kw_request *request);
 size_t __wrap_kw_request_unsent(const kw_request *request);
-const kw_principal *__wrap_kw_request_principal(const kw_request *request);
-kw_grants **__wrap_kw_request_grants(const kw_request *request);
-const char *__wrap_kw_request_peer(const kw_request *request);
 void __wrap_kw_exchange_fail(kw_exchange *exchange, const kw_error *error);
 
 /* The connection. */
 static uint64_t emptied;
 static size_t unsent;
-static kw_grants *grants;
 
 /* Numbers of the calls, in the order in which they started. */
 static GArray *started;
@@ -41,27 +38,6 @@ __wrap_kw_request_unsent(const kw_request *request)
 {
     (void)request;
     return unsent;
-}
-
-const kw_principal *
-__wrap_kw_request_principal(const kw_request *request)
-{
-    (void)request;
-    return &kw_principal_anonymous;
-}
-
-kw_grants **
-__wrap_kw_request_grants(const kw_request *request)
-{
-    (void)request;
-    return &grants;
-}
-
-const char *
-__wrap_kw_request_peer(const kw_request *request)
-{
-    (void)request;
-    return "";
 }
 
 static read_call *
@@ -331,7 +307,7 @@ KW_TEST(test_other_rules, "/service/read_queue/other_rules")
     g_assert_cmpint(self.calls[2].failed, ==, KW_OK);
     g_assert_cmpuint(started->len, ==, 2);
     g_assert_cmpuint(g_array_index(started, uint64_t, 1), ==, 2);
-    g_clear_pointer(&grants, kw_grants_free);
+    g_clear_pointer(&caller_grants, kw_grants_free);
     kw_access_rules_free(later.access);
     scene_clear(&self);
 }
