@@ -28,23 +28,31 @@ merge(const kw_toy *toy, const char *name, const char *given, const kw_row *seen
     return cell ? cell->value : KW_BYTES_NONE;
 }
 
+/* A put of this row, with one cell, precedes the write. */
 static void
-add_hint(const kw_toy *toy, kw_bytes a, kw_bytes b, kw_arena *arena, kw_derived *derived)
+precede(const kw_toy *toy, kw_bytes row, kw_bytes qualifier, kw_bytes value, kw_arena *arena,
+        kw_derived *derived)
 {
     kw_cell *cell = KW_ARENA_NEW(arena, kw_cell);
     kw_write *put = KW_ARENA_NEW(arena, kw_write);
-    *cell = (kw_cell){.family = toy->family};
-    *put = (kw_write){
-        .kind = KW_WRITE_PUT,
-        .table = toy->hints,
-        .row = kw_bytes_of_text(kw_arena_printf(arena, "%.*s/%.*s", (int)a.size, (const char *)a.data,
-                                                (int)b.size, (const char *)b.data)),
-        .cells = cell,
-        .cells_count = 1,
-        .timestamp = KW_TIMESTAMP_NONE,
-        .deadline = kw_deadline_in_ms(60000)};
+    *cell = (kw_cell){.family = toy->family, .qualifier = qualifier, .value = value};
+    *put = (kw_write){.kind = KW_WRITE_PUT,
+                      .table = toy->hints,
+                      .row = row,
+                      .cells = cell,
+                      .cells_count = 1,
+                      .timestamp = KW_TIMESTAMP_NONE,
+                      .deadline = kw_deadline_in_ms(60000)};
     derived->preceding = put;
     derived->preceding_count = 1;
+}
+
+static void
+add_hint(const kw_toy *toy, kw_bytes a, kw_bytes b, kw_arena *arena, kw_derived *derived)
+{
+    kw_bytes row = kw_bytes_of_text(kw_arena_printf(arena, "%.*s/%.*s", (int)a.size, (const char *)a.data,
+                                                    (int)b.size, (const char *)b.data));
+    precede(toy, row, KW_BYTES_NONE, KW_BYTES_NONE, arena, derived);
 }
 
 /* Looks up the row that the record wants. It names the record that has it. */
@@ -60,19 +68,7 @@ take(const kw_toy *toy, const kw_seen *seen, kw_arena *arena, kw_derived *derive
     const kw_cell *owner = kw_row_find_cell(&seen->others[0], toy->family, KW_BYTES_LITERAL("a"));
     if (owner && !text_is(owner, toy->a))
         return kw_error_set(ret_error, KW_REFUSED, "it is taken");
-    kw_cell *cell = KW_ARENA_NEW(arena, kw_cell);
-    kw_write *put = KW_ARENA_NEW(arena, kw_write);
-    *cell = (kw_cell){
-        .family = toy->family, .qualifier = KW_BYTES_LITERAL("a"), .value = kw_bytes_of_text(toy->a)};
-    *put = (kw_write){.kind = KW_WRITE_PUT,
-                      .table = toy->hints,
-                      .row = lookup->row,
-                      .cells = cell,
-                      .cells_count = 1,
-                      .timestamp = KW_TIMESTAMP_NONE,
-                      .deadline = kw_deadline_in_ms(60000)};
-    derived->preceding = put;
-    derived->preceding_count = 1;
+    precede(toy, lookup->row, KW_BYTES_LITERAL("a"), kw_bytes_of_text(toy->a), arena, derived);
     return true;
 }
 
